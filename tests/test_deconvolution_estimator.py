@@ -1,4 +1,4 @@
-"""`svmgsu.Deconvolution` as an estimator: components chosen, batches, warnings, names, pictures, refusals."""
+"""`svmgsu.Deconvolution` as an estimator: components chosen, warnings, names, pictures, refusals."""
 
 import warnings
 
@@ -29,24 +29,12 @@ def test_the_number_of_components_is_chosen_by_objects_held_out():
     assert svmgsu.Deconvolution("auto").fit(objects(900, centres=(0.0,)), std=STD).n_components_ == 1
 
 
-def test_batches_are_parts_of_the_whole():
-    X = objects(70)
-    prior = svmgsu.Deconvolution(2).fit(X, std=STD)
-    whole, parts = prior.transform(X, std=STD), list(prior.batches(X, 32, std=STD))
-    assert [len(part) for part in parts] == [32, 32, 6]
-    for name in ("weights", "mean", "cov"):
-        together = np.concatenate([getattr(part, name) for part in parts])
-        np.testing.assert_array_equal(together, getattr(whole, name))
-    with pytest.raises(TypeError, match="batches: unexpected argument 'sdt'"):
-        next(prior.batches(X, 32, sdt=STD))
-
-
 def test_results_beyond_memory_are_refused_before_work_starts(monkeypatch):
     prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
     monkeypatch.setattr(memory, "available", lambda: 1000)
     monkeypatch.setattr(memory, "SMALL", 100)
     with pytest.raises(
-        svmgsu.support.memory.NotEnoughMemory, match=r"transform: 600 mixtures of 2 .*batches"
+        svmgsu.support.memory.NotEnoughMemory, match=r"transform: 600 mixtures of 2 .*some samples at a time"
     ):
         prior.transform(svmgsu.Gaussians(objects(), std=STD))
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +23,7 @@ from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_positive
 from .inputs import ROUTED
 from .observations import Observed, check_near, check_spread, observe
+from .pool.mixture import Budget
 
 WORK = 2**29  # operations of the core at a time, less than a second
 START_SIZE = 20_000  # samples that choose among starts
@@ -157,9 +156,9 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"reg_covar: must be between 0 and 1, got {self.reg_covar!r}")
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
-        self._deadline = math.inf
         if self.max_time is not None:
-            self._deadline = time.monotonic() + check_positive(self.max_time, "max_time")
+            check_positive(self.max_time, "max_time")
+        budget = Budget(self.max_time, Team(self.threads).threads)
         X, _ = table_for_fit(X, None, cov, std, gaps=True)
         seen = observe(X, cov, std, projection, sample_weight)
         if seen.weights is not None and not seen.weights.all():  # samples with zero weight are ignored
@@ -170,12 +169,14 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         units = seen.core().units()
         self.__dict__.pop("held_out_", None)
         if wanted is None:
-            self.held_out_ = self._choose_components(seen, units, rng)
+            self.held_out_ = self._choose_components(seen, units, rng, budget)
             wanted = max(self.held_out_, key=self.held_out_.__getitem__)
         if isinstance(self.init, (int, np.integer)):
-            found = self._fit_mixture(seen, units, wanted, rng, check_count(self.init, "init"), self.tol)
+            starts = check_count(self.init, "init")
+            found = self._fit_mixture(seen, units, wanted, rng, starts, self.tol, budget)
         else:
-            found = self._run(seen.core(), units, _start_of(self.init, wanted, seen.features), self.tol)
+            start = _start_of(self.init, wanted, seen.features)
+            found = self._run(seen.core(), units, start, self.tol, self.max_iter, budget)
         self.weights_, self.means_, self.covariances_ = found.mixture.parts
         self.lower_bound_ = found.log_likelihood
         self.lower_bounds_ = found.history
@@ -225,17 +226,10 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             )
         return wanted
 
-    def _run(self, seen: Any, units: Any, start: Any, tol: float, steps: int | None = None) -> Any:
+    def _run(self, seen: Any, units: Any, start: Any, tol: float, steps: int, budget: Budget) -> Any:
         """Run the core's expectation and maximisation from a start."""
-        callback = None
-        if self._deadline < math.inf:
-
-            def callback(progress: Any) -> bool:
-                return time.monotonic() < self._deadline
-
-        steps = self.max_iter if steps is None else min(steps, self.max_iter)
-        threads = Team(self.threads).threads
-        return _core.deconvolve(seen, units, start, tol, steps, float(self.reg_covar), threads, callback)
+        floor = float(self.reg_covar)
+        return _core.deconvolve(seen, units, start, tol, steps, floor, budget.threads, budget)
 
     def _fit_mixture(
         self,
@@ -245,6 +239,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         rng: np.random.Generator,
         starts: int,
         tol: float,
+        budget: Budget,
         rows: Array | None = None,
     ) -> Any:
         """Fit the best of several starts, which are tried for some steps on at most `START_SIZE` samples."""
@@ -254,34 +249,33 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         if count > START_SIZE:
             chosen = np.sort(rng.choice(count, START_SIZE, replace=False))
             some = seen.core(chosen if rows is None else rows[chosen])
-        threads = Team(self.threads).threads
         begun: list[Any] = []
         for seed in rng.integers(2**62, size=starts).tolist():
-            if not begun or time.monotonic() < self._deadline:
-                start = _core.start_mixture(some, units, components, seed, float(self.reg_covar), threads)
-                begun.append(start)
-        if len(begun) == 1 or components == 1:
-            return self._run(everybody, units, begun[0], tol)
-        tried = [self._run(some, units, start, 10 * tol, SHORT) for start in begun]
-        best = max(tried, key=lambda found: found.log_likelihood)
-        return self._run(everybody, units, best.mixture, tol)
+            if not begun or not budget.over:
+                floor = float(self.reg_covar)
+                begun.append(_core.start_mixture(some, units, components, seed, floor, budget.threads))
+        if len(begun) > 1 and components > 1:
+            steps = min(SHORT, self.max_iter)
+            tried = [self._run(some, units, start, 10 * tol, steps, budget) for start in begun]
+            begun = [max(tried, key=lambda found: found.log_likelihood).mixture]
+        return self._run(everybody, units, begun[0], tol, self.max_iter, budget)
 
-    def _choose_components(self, seen: Observed, units: Any, rng: np.random.Generator) -> dict[int, float]:
+    def _choose_components(
+        self, seen: Observed, units: Any, rng: np.random.Generator, budget: Budget
+    ) -> dict[int, float]:
         """Return the mean held-out log-likelihood for numbers of components until it falls twice."""
         order = rng.permutation(len(seen))[: START_SIZE * FOLDS]
         folds = np.array_split(order, FOLDS)
-        threads = Team(self.threads).threads
         starts = min(2, check_count(self.init, "init"))
         scores: dict[int, float] = {}
         for components in CANDIDATES:
-            late = time.monotonic() >= self._deadline
-            if scores and (components * 2 * FOLDS > len(order) or late):
+            if scores and (components * 2 * FOLDS > len(order) or budget.over):
                 break
             total = 0.0
             for i, fold in enumerate(folds):
                 known = np.sort(np.concatenate([part for j, part in enumerate(folds) if j != i]))
-                found = self._fit_mixture(seen, units, components, rng, starts, 10 * self.tol, known)
-                values = _core.posterior(seen.core(fold), units, found.mixture, threads, False)[0]
+                found = self._fit_mixture(seen, units, components, rng, starts, 10 * self.tol, budget, known)
+                values = _core.posterior(seen.core(fold), units, found.mixture, budget.threads, False)[0]
                 weights = None if seen.weights is None else seen.weights[fold]
                 total += float(np.average(values, weights=weights)) / FOLDS
             scores[components] = total
@@ -295,22 +289,44 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
 
         A sample x with noise Σ is of component k with r_k ∝ π_k N(x; μ_k, S_k + Σ), and then N(b_k, B_k):
         b_k = μ_k + S_k (S_k + Σ)⁻¹ (x - μ_k), B_k = S_k - S_k (S_k + Σ)⁻¹ S_k. X, `cov`, `std` and
-        `projection` are as in `fit`. For data whose result does not fit into memory see `batches`.
+        `projection` are as in `fit`.
         """
         seen = self._seen(X, cov, std, projection)
         count, components, n = len(seen), len(self.weights_), self.means_.shape[1]
         dtype = seen.values.dtype
         require_memory(
             float(dtype.itemsize) * count * components * (1 + n + n * n),
-            f"transform: {count} mixtures of {components} components in {n} features (batches(X, size) makes "
-            "some at a time)",
+            f"transform: {count} mixtures of {components} components in {n} features (transform some samples "
+            "at a time)",
         )
         weights = np.empty((count, components), dtype)
         mean = np.empty((count, components, n), dtype)
         matrices = np.empty((count, components, n, n), dtype)
+        noise = np.empty(count)
+        far = np.empty(count, dtype=bool)
         # Ctrl-C is noticed between pieces.
-        for rows, found in self._pieces(seen, max(256, WORK // (components * n**3))):
-            weights[rows], mean[rows], matrices[rows] = found
+        size = max(256, WORK // (components * n**3))
+        for first in range(0, count, size):
+            rows = slice(first, min(first + size, count))
+            part = seen.take(rows)
+            _, distance, weights[rows], mean[rows], matrices[rows] = self._posterior(part, moments=True)
+            noise[rows], far[rows] = self._unlike(part, distance)
+        usual_noise, usual_far = self._usual
+        texts = []
+        for unusual, share, what in (
+            (far, max(OFTEN, 3 * usual_far), "far from the population of the fit"),
+            (noise > max(MATTERS, NOISIER * usual_noise), OFTEN, "much noisier than those of the fit"),
+        ):
+            found = np.count_nonzero(unusual)
+            if found > share * count + 2 * math.sqrt(share * count):
+                texts.append(f"{found} of {count} samples are {what}")
+        if texts:
+            warnings.warn(
+                f"{'; '.join(texts)}: what the population says of them is an extrapolation. Fit it to data "
+                "that include such samples (no labels are needed), or leave them out",
+                PopulationWarning,
+                stacklevel=2,
+            )
         names = getattr(self, "feature_names_in_", None)
         return Mixtures._of(weights, mean, matrices, None if names is None else list(names))
 
@@ -319,49 +335,6 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         self.fit(X, y, **options)
         options.pop("sample_weight", None)
         return self.transform(X, **options)
-
-    def batches(self, X: Any, size: int = 10_000, **noise: Any) -> Iterator[Mixtures]:
-        """Transform X, `size` samples at a time, for results that do not fit into memory.
-
-        `noise` is `cov`, `std` or `projection`, as in `transform`.
-        """
-        seen = self._seen(X, *(noise.pop(name, None) for name in ("cov", "std", "projection")))
-        if noise:
-            raise TypeError(f"batches: unexpected argument {next(iter(noise))!r}")
-        names = getattr(self, "feature_names_in_", None)
-        for _, found in self._pieces(seen, check_count(size, "size")):
-            weights, mean, matrices = (array.astype(seen.values.dtype, copy=False) for array in found)
-            yield Mixtures._of(weights, mean, matrices, None if names is None else list(names))
-
-    def _pieces(self, seen: Observed, size: int) -> Iterator[tuple[slice, list[FloatArray]]]:
-        """Yield some samples' places, weights, means and covariances at a time; warn of unusual samples."""
-        far = 0
-        noisier = 0
-        usual_noise, usual_far = self._usual
-        total = len(seen)
-        for first in range(0, total, size):
-            rows = slice(first, min(first + size, total))
-            part = seen.take(rows)
-            _, distance, *arrays = self._posterior(part, moments=True)
-            noise, is_far = self._unlike(part, distance)
-            far += int(is_far.sum())
-            noisier += int((noise > max(MATTERS, NOISIER * usual_noise)).sum())
-            yield rows, arrays
-        texts = []
-        for count, share, what in (
-            (far, max(OFTEN, 3 * usual_far), "far from the population of the fit"),
-            (noisier, OFTEN, "much noisier than those of the fit"),
-        ):
-            expected = share * total
-            if count > expected + 2 * math.sqrt(expected):
-                texts.append(f"{count} of {total} samples are {what}")
-        if texts:
-            warnings.warn(
-                f"{'; '.join(texts)}: what the population says of them is an extrapolation. Fit it to data "
-                "that include such samples (no labels are needed), or leave them out",
-                PopulationWarning,
-                stacklevel=3,
-            )
 
     def _unlike(self, seen: Observed, distance: FloatArray) -> tuple[FloatArray, Array]:
         """Return each sample's noise in units of the population's spread, and whether it is far from it."""

@@ -77,9 +77,9 @@ def units(seen: Observed) -> Any:
 class Budget:
     """What a fit may use: threads, and time until a deadline that is taken once."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, threads: int = 1) -> None:
         self.end = np.inf if seconds is None else time.monotonic() + seconds
-        self.threads = 1
+        self.threads = threads
 
     @property
     def over(self) -> bool:
