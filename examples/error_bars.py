@@ -21,6 +21,18 @@ parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="error_bars.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()
 
+
+def draw(search, ax, parameter, label):
+    """Draw the best mean score at each value of a parameter."""
+    tried = np.asarray(search.cv_results_[f"param_{parameter}"], dtype=float)
+    scores = search.cv_results_["mean_test_score"]
+    values = np.unique(tried)
+    ax.plot(values, [scores[tried == value].max() for value in values], "o-", label="mean over the folds")
+    ax.plot(tried[search.best_index_], scores[search.best_index_], "D", label="chosen")
+    ax.set(xlabel=label, ylabel="expected accuracy")
+    ax.legend()
+
+
 # A frame with columns "radius" and "radius_err", and so on: the form that `from_frame` expects.
 cancer = load_breast_cancer(as_frame=True)
 names = {f"mean {name[:-6]}": name[:-6] for name in cancer.data.columns[10:20]}
@@ -36,7 +48,7 @@ for ax, title, data in (
 ):
     search = svmgsu.LinearSVMGSU(np.logspace(0, -4, 13), cov_scale=[0, 0.1, 0.3, 1, 3])
     make_pipeline(svmgsu.Propagate(StandardScaler()), search).fit(data, y)
-    svmgsu.plot.search(search, ax, parameter="cov_scale")
+    draw(search, ax, "cov_scale", "factor of the covariances in training")
     ax.set_title(title, fontsize=11)
     ax.set_ylabel("")
 
@@ -47,6 +59,7 @@ for ax, title, data in (
     gain, error = (gsu - svm).mean(), (gsu - svm).std(ddof=1) / np.sqrt(5)
     print(f"{title}: chosen factor {search.cov_scale_:g}, λ = {search.lam_:.2g}; expected accuracy")
     print(f"  SVM {svm.mean():.1f} %, SVM-GSU {gsu.mean():.1f} %, gain {gain:+.2f} ± {error:.2f}")
-svmgsu.plot.search(search, left)
+draw(search, left, "lam", "λ, the strength of the penalty")
+left.set_xscale("log")
 left.set_title("λ, for the larger errors", fontsize=11)
 figure.savefig(args.output, dpi=120)

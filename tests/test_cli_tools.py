@@ -1,15 +1,14 @@
-"""`svmgsu plot`, `convert`, `info` and `completion`."""
+"""`svmgsu plot`, `convert` and `info`."""
 
 import json
 import shutil
-import subprocess
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import svmgsu
-from svmgsu.cli import COMMANDS, main
+from svmgsu.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -122,23 +121,17 @@ def test_info_of_data(folder, capsys):
     )
 
 
-def completed(line, capsys):
-    """What bash would offer after this line."""
-    assert main(["completion", "bash"]) == 0
-    script = capsys.readouterr().out
-    words = line.split(" ")
-    quoted = " ".join(f"'{word}'" for word in words)
-    script += f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _shtab_svmgsu; echo ${{COMPREPLY[@]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    return done.stdout.split()
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_bash_completes_commands_options_and_values(capsys):
-    assert completed("svmgsu ", capsys) == [command.name for command in COMMANDS]
-    assert completed("svmgsu pr", capsys) == ["predict"]
-    assert completed("svmgsu train --mod", capsys) == ["--model"]
-    assert completed("svmgsu train --model ", capsys) == ["gsu", "linear"]
-    assert completed("svmgsu plot bou", capsys) == ["boundary"]
-    assert completed("svmgsu train mea", capsys) == []  # files: bash's own completion takes over
+def test_convert_says_what_was_read_but_not_written(tmp_path, capsys):
+    table = tmp_path / "t.csv"
+    table.write_text("id,x,x_err,label\na,1,0.5,0\nb,2,0.5,1\n")
+    for name, lost in (
+        ("m.dat", {"labels", "covariances"}),
+        ("m.svm", {"covariances", "ids"}),
+        ("m.npz", set()),
+    ):
+        target = tmp_path / name
+        assert main(["convert", str(table), str(target), "--json"]) == 0
+        captured = capsys.readouterr()
+        notes = [f"{target}: {what} were read but not written" for what in lost]
+        assert set(notes) == {note for note in json.loads(captured.out)["notes"] if "not written" in note}
+        assert all(f"svmgsu convert: note: {note}\n" in captured.err for note in notes)

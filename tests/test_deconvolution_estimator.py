@@ -138,12 +138,12 @@ def test_components_are_ellipses_over_the_objects(picture):
     X = objects(6000)
     prior = svmgsu.Deconvolution(2).fit(pd.DataFrame(X, columns=["u", "g"]), std=STD)
     data = svmgsu.Gaussians(X, std=STD)
-    ax = svmgsu.plot.population(prior, data, features=("g", "u"), posterior=prior.transform(data))
+    ax = svmgsu.plot.population(prior, data, features=("g", "u"))
     assert ax.get_xlabel() == "g" and ax.get_ylabel() == "u"
     assert sorted(tuple(patch.center) for patch in ax.patches) == sorted(map(tuple, prior.means_[:, ::-1]))
     assert [len(points.get_offsets()) for points in ax.collections[:1]] == [5000]
     words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words == ["as measured", "typical noise", "given the population", "50 % of a component"]
+    assert words == ["as measured", "typical noise", "50 % of a component"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import scipy.sparse
 import scipy.stats
 from matplotlib.patches import Ellipse
 from sklearn.calibration import calibration_curve
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -255,32 +254,6 @@ def test_convergence_shows_objective_and_gap_where_they_are_known(problem):
         plot.convergence(LinearSVC())
 
 
-def test_a_search_is_drawn_with_its_standard_errors_and_its_choice():
-    y = np.repeat([0, 1], 40)
-    data = svmgsu.Gaussians(np.random.default_rng(1).normal(size=(80, 3)) + y[:, np.newaxis], std=0.7)
-    grid = {"lam": [1e-2, 1.0, 1e-1], "cov_scale": [1.0, 0.0, 0.3]}
-    found = GridSearchCV(svmgsu.LinearSVMGSU(), grid, cv=4, scoring="neg_log_loss").fit(data, y)
-    results = found.cv_results_
-    for parameter, values in (("lam", [0.01, 0.1, 1]), ("cov_scale", [0, 0.3, 1])):
-        ax = plot.search(found, parameter=parameter)
-        curve, mark = ax.get_lines()
-        assert curve.get_xdata().tolist() == values and ax.get_ylabel() == "neg log loss"
-        tried = np.asarray(results[f"param_{parameter}"], dtype=float)
-        best = [results["mean_test_score"][tried == value].max() for value in values]
-        assert curve.get_ydata().tolist() == best
-        assert mark.get_xydata().tolist() == [[found.best_params_[parameter], found.best_score_]]
-        corners = ax.collections[0].get_paths()[0].vertices
-        row = int(np.flatnonzero(results["mean_test_score"] == best[0])[0])
-        error = scipy.stats.sem([results[f"split{k}_test_score"][row] for k in range(4)])
-        heights = corners[corners[:, 0] == values[0]][:, 1]
-        assert (heights.min(), heights.max()) == pytest.approx((best[0] - error, best[0] + error))
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["0\n(none)", "0.3", "1"]
-    with pytest.raises(ValueError, match="parameter: C was not searched"):
-        plot.search(found, parameter="C")
-    with pytest.raises(ValueError, match="model: this LinearSVC has no cv_results_"):
-        plot.search(LinearSVC())
-
-
 def test_predictions_of_regressors_against_targets(named):
     _, data, _ = named
     target = data.mean[:, 0] ** 2
@@ -292,27 +265,6 @@ def test_predictions_of_regressors_against_targets(named):
         assert np.allclose(points.get_ydata(), model.predict(data))
     with pytest.raises(ValueError, match="y: 3 targets for 120 samples"):
         plot.predictions(linear, data, target[:3])
-
-
-def test_lines_of_larger_errors_are_flatter(named):
-    pool, data, _ = named
-    ax = plot.partial_dependence(pool, data, "a", std=[0.0, 3.0], points=5)
-    exact, noisy = (line.get_ydata() for line in ax.get_lines()[:2])
-    assert np.ptp(noisy) < np.ptp(exact)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "mean probability of class out")
-    assert legend_texts(ax) == ["exact", "std 3"]
-    mean = data.mean.copy()
-    mean[:, 0] = ax.get_lines()[0].get_xdata()[3]
-    same = svmgsu.Gaussians(mean, svmgsu.Diagonal(np.tile([0.0, 400.0], (120, 1))))
-    assert exact[3] == pytest.approx(pool.predict_proba(same)[:, 1].mean(), rel=1e-6)
-    for wrong, message in (
-        ({"feature": "z"}, "feature: there is no 'z'"),
-        ({"feature": 2}, "feature: "),
-        ({"feature": 0, "std": [-1]}, "std: expected"),
-        ({"feature": 0, "class_": "maybe"}, "class_: 'maybe' is not one of"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            plot.partial_dependence(pool, data, **wrong)
 
 
 def test_the_members_of_a_pool_are_drawn(named):

@@ -37,7 +37,6 @@ COMMANDS = (
     Command("info", "describe a table, a model or this installation"),
     Command("convert", "convert samples between tables, NumPy, svmlight and the authors' text files"),
     Command("demo", "compare an SVM trained with and without error bars on the Wisconsin breast cancer data"),
-    Command("completion", "print a script that completes commands and options in bash, zsh or fish"),
 )
 
 

@@ -31,7 +31,6 @@ EXTRAS = {
     "pyarrow": "io",
     "sklearn": "sklearn",
     "scipy": "sklearn",
-    "shtab": "completion",
 }
 GOOD, BAD_DATA, INTERRUPTED = 0, 1, 130
 

@@ -11,10 +11,10 @@ samples and their labels or targets, draws on `ax`, or on new axes, and returns 
 """
 
 from .classification import boundary, histogram, reliability
-from .dependence import partial_dependence, predictions
 from .population import population
+from .regression import predictions
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
-from .training import convergence, pool, search, what_if
+from .training import convergence, pool, what_if
 
 __all__ = [
     "BLUE",
@@ -28,12 +28,10 @@ __all__ = [
     "boundary",
     "convergence",
     "histogram",
-    "partial_dependence",
     "pool",
     "population",
     "predictions",
     "reliability",
-    "search",
     "what_if",
 ]
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ..data.mixtures import Mixtures
 from ..estimators.observations import Observed, observe
 from ..support.validation import Array, ArrayLike, check_count
-from .style import BLUE, GREY, VERMILLION, Look, Model, check_mass, ellipse, legend, own_axes
+from .style import GREY, VERMILLION, Look, Model, check_mass, ellipse, legend, own_axes
 
 MOST_POINTS = 5000  # of more samples so many are drawn at random
 FAINTEST = 0.25  # opacity of a component with no weight
@@ -25,7 +23,6 @@ def population(
     *,
     features: tuple[int | str, int | str] = (0, 1),
     mass: float = 0.5,
-    posterior: Mixtures | None = None,
 ) -> Axes:
     """Draw the components of a learnt population as ellipses, over the samples.
 
@@ -41,22 +38,22 @@ def population(
         The two features to draw, by position or name.
     mass : float in (0, 1), default=0.5
         Probability inside an ellipse.
-    posterior : Mixtures, optional
-        What `model.transform(X)` returned: the samples' means given the population are drawn as well.
 
     Examples
     --------
     >>> import numpy as np, svmgsu
     >>> rng = np.random.default_rng(0)
     >>> data = svmgsu.Gaussians(rng.normal(size=(300, 2)) + rng.choice([-2, 2], size=(300, 1)), std=0.5)
-    >>> prior = svmgsu.Deconvolution(2).fit(data)
-    >>> ax = svmgsu.plot.population(prior, data, posterior=prior.transform(data))
+    >>> ax = svmgsu.plot.population(svmgsu.Deconvolution(2).fit(data), data)
     >>> len(ax.patches)
     2
     """
-    found = Population.of(model)
+    weights, means, covariances = _components(model)
     check_mass(mass)
-    n, pair, labels = found.axes(features)
+    n = means.shape[1]
+    known = getattr(model, "feature_names_in_", None)
+    names = None if known is None else [str(name) for name in known]
+    pair = _places(features, names, n)
     ax = own_axes((5.6, 4.6)) if ax is None else ax
     handles: list[Any] = []
     if X is not None:
@@ -64,54 +61,36 @@ def population(
         if seen.values.shape[1] != n:
             raise ValueError(f"X: {seen.values.shape[1]} features, but the population has {n}")
         handles += _draw_samples(ax, seen, pair)
-    if posterior is not None:
-        handles.append(_draw_posterior(ax, posterior, pair, n))
-    for weight, mean, cov in zip(found.weights, found.means, found.covariances, strict=True):
-        strength = FAINTEST + (1 - FAINTEST) * weight / found.weights.max()
+    for weight, mean, cov in zip(weights, means, covariances, strict=True):
+        strength = FAINTEST + (1 - FAINTEST) * weight / weights.max()
         patch = ellipse(mean[pair], cov[np.ix_(pair, pair)], mass, VERMILLION)
         patch.set(facecolor=(VERMILLION, 0.10 * strength), edgecolor=(VERMILLION, strength), linewidth=1.6)
         ax.add_patch(patch).set_zorder(3)
     ax.autoscale_view()
     handles.append(Patch(facecolor=(VERMILLION, 0.10), edgecolor=VERMILLION))
     handles[-1].set_label(f"{100 * mass:g} % of a component")
-    ax.set(xlabel=labels[0], ylabel=labels[1])
+    xlabel, ylabel = (f"feature {j + 1}" if names is None else names[j] for j in pair)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     legend(ax, handles, [handle.get_label() for handle in handles])
     return ax
 
 
-class Population:
-    """A population in the units of the data: of a Deconvolution, or of a pool."""
-
-    def __init__(self, weights: Array, means: Array, covariances: Array, names: Sequence[str] | None) -> None:
-        self.weights = weights
-        self.means = means
-        self.covariances = covariances
-        self.names = None if names is None else [str(name) for name in names]
-
-    @classmethod
-    def of(cls, prior: Model) -> Population:
-        """Read the population of a fitted model."""
-        names = getattr(prior, "feature_names_in_", None)
-        if hasattr(prior, "covariances_"):
-            return cls(prior.weights_, prior.means_, prior.covariances_, names)
-        if not hasattr(prior, "inputs_"):
-            raise ValueError(
-                f"model: expected a fitted Deconvolution, GSUClassifier or GSURegressor, got {prior!r}"
-            )
-        inputs = prior.inputs_
-        if inputs.population is None:
-            raise ValueError(f"model: this {type(prior).__name__} was fitted without a population")
-        # The last component is the wide one, which was not learnt.
-        found = inputs.population
-        weights = found.weights[:-1] / found.weights[:-1].sum()
-        means = found.means[:-1] * inputs.scale + inputs.centre
-        return cls(weights, means, found.covs[:-1] * np.multiply.outer(inputs.scale, inputs.scale), names)
-
-    def axes(self, features: tuple[int | str, int | str]) -> tuple[int, Array, list[str]]:
-        """Return the number of features, the positions of those to draw, and their names."""
-        n = self.means.shape[1]
-        pair = _places(features, self.names, n)
-        return n, pair, [f"feature {j + 1}" if self.names is None else self.names[j] for j in pair]
+def _components(model: Model) -> tuple[Array, Array, Array]:
+    """Return weights, means and covariances of a fitted model's population, in the units of the data."""
+    if hasattr(model, "covariances_"):
+        return model.weights_, model.means_, model.covariances_
+    if not hasattr(model, "inputs_"):
+        raise ValueError(
+            f"model: expected a fitted Deconvolution, GSUClassifier or GSURegressor, got {model!r}"
+        )
+    inputs = model.inputs_
+    if inputs.population is None:
+        raise ValueError(f"model: this {type(model).__name__} was fitted without a population")
+    # The last component is the wide one, which was not learnt.
+    found = inputs.population
+    weights = found.weights[:-1] / found.weights[:-1].sum()
+    means = found.means[:-1] * inputs.scale + inputs.centre
+    return weights, means, found.covs[:-1] * np.multiply.outer(inputs.scale, inputs.scale)
 
 
 def _places(features: tuple[int | str, int | str], names: list[str] | None, n: int) -> Array:
@@ -147,18 +126,3 @@ def _draw_samples(ax: Axes, seen: Observed, pair: Array) -> list[Any]:
         style: Look = {"color": "black", "linestyle": "none", "elinewidth": 1.3, "capsize": 3, "zorder": 4}
         handles.append(ax.errorbar(*corner, noise[1], noise[0], label="typical noise", **style))
     return handles
-
-
-def _draw_posterior(ax: Axes, posterior: Mixtures, pair: Array, n: int) -> Any:
-    if not isinstance(posterior, Mixtures):
-        raise TypeError(f"posterior: expected Mixtures, got {type(posterior).__name__}")
-    if posterior.shape[1] != n:
-        raise ValueError(f"posterior: {posterior.shape[1]} features, but the population has {n}")
-    count = len(posterior)
-    rows = np.arange(count)
-    if count > MOST_POINTS:
-        rows = np.random.default_rng(0).choice(count, MOST_POINTS, replace=False)
-    part = posterior[rows]
-    mean = np.einsum("ik,ikn->in", part.weights, part.mean[:, :, pair])
-    look: Look = {"s": 6, "color": BLUE, "alpha": 0.45, "linewidths": 0, "zorder": 2}
-    return ax.scatter(*mean.T, label="given the population", **look)

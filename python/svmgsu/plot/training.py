@@ -1,4 +1,4 @@
-"""Figures of training: the way to the optimum, searches, members of a pool, the size of uncertainties."""
+"""Figures of training: the way to the optimum, members of a pool, the size of uncertainties."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from .style import BLUE, GREY, ORANGE, VERMILLION, Look, Model, last_step, legen
 
 if TYPE_CHECKING:
     from ..reporting.result import Report, WhatIf
-
-PARAMETERS = {"lam": "λ, the strength of the penalty", "cov_scale": "factor of the covariances in training"}
 
 
 def convergence(model: Model, ax: Axes | None = None, *, against: str = "passes") -> Axes:
@@ -56,69 +54,6 @@ def convergence(model: Model, ax: Axes | None = None, *, against: str = "passes"
         ax.plot(where[known], value[known], color=colour, marker=marker, markersize=4, label=label)
     ax.set_yscale("log")
     ax.set(xlabel=unit, ylabel="value (logarithmic)")
-    legend(ax)
-    return ax
-
-
-def search(model: Model, ax: Axes | None = None, *, parameter: str = "lam") -> Axes:
-    """Draw the cross-validated score against a parameter, with its standard error, and mark the one chosen.
-
-    For each value the best score over the other parameters is drawn.
-
-    Parameters
-    ----------
-    model : estimator
-        With `cv_results_`: scikit-learn's `GridSearchCV`, or an estimator that chose its own parameters.
-    ax : matplotlib Axes, optional
-        By default new axes.
-    parameter : str, default="lam"
-        Parameter to draw, such as "lam" or "cov_scale". A scale of 0 is a model without uncertainties.
-
-    Examples
-    --------
-    >>> import numpy as np, svmgsu
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> y = np.repeat([0, 1], 30)
-    >>> X = svmgsu.Gaussians(np.random.default_rng(0).normal(size=(60, 3)) + y[:, np.newaxis], std=0.5)
-    >>> found = GridSearchCV(svmgsu.LinearSVMGSU(), {"lam": [1, 0.1, 0.01]}, cv=3).fit(X, y)
-    >>> svmgsu.plot.search(found).get_xlabel()
-    'λ, the strength of the penalty'
-    """
-    last = last_step(model)
-    results = getattr(last, "cv_results_", None)
-    if results is None:
-        raise ValueError(f"model: this {type(last).__name__} has no cv_results_; fit a search first")
-    column = next((name for name in results if name.startswith("param_") and name.endswith(parameter)), None)
-    if column is None:
-        raise ValueError(f"parameter: {parameter} was not searched")
-    tried = np.asarray(results[column], dtype=float)
-    mean = np.asarray(results["mean_test_score"], dtype=float)
-    splits = np.array([v for k, v in results.items() if k.startswith("split") and k.endswith("_test_score")])
-    best = int(last.best_index_)
-    values = np.unique(tried)
-    if len(values) < 2:
-        raise ValueError(f"parameter: only one {parameter} was tried, {values[0]:g}")
-    rows = np.array([np.flatnonzero(tried == v)[mean[tried == v].argmax()] for v in values])
-    rows[values == tried[best]] = best
-    ax = own_axes() if ax is None else ax
-    ax.plot(values, mean[rows], color=BLUE, marker="o", markersize=4, label="mean over the folds")
-    if len(splits) > 1:
-        error = splits.std(axis=0, ddof=1)[rows] / np.sqrt(len(splits))
-        band: Look = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "± standard error"}
-        ax.fill_between(values, mean[rows] - error, mean[rows] + error, **band)
-    look: Look = {"color": VERMILLION, "marker": "D", "markersize": 8, "linestyle": "none", "zorder": 4}
-    ax.plot([tried[best]], [mean[best]], label=f"chosen: {tried[best]:.3g}", **look)
-    if values[0] > 0:
-        ax.set_xscale("log")
-    else:
-        # Values are tried in multiples, and 0 is among them: linear up to the smallest, logarithmic after it.
-        ax.set_xscale("symlog", linthresh=values[values > 0].min(), linscale=0.5)
-    if parameter == "cov_scale":
-        ax.set_xticks(values, ["0\n(none)" if v == 0 else f"{v:g}" for v in values])
-        ax.minorticks_off()
-    ax.set_xlabel(PARAMETERS.get(parameter, parameter))
-    scoring = getattr(last, "scoring", None)
-    ax.set_ylabel(scoring.replace("_", " ") if isinstance(scoring, str) else "score")
     legend(ax)
     return ax
 
