@@ -26,6 +26,7 @@ from .propagate.features import (
     spectrum,
 )
 from .support.validation import (
+    FINITE,
     Array,
     ArrayLike,
     FloatArray,
@@ -33,7 +34,6 @@ from .support.validation import (
     as_float_array,
     check_choice,
     check_count,
-    check_finite,
     check_positive,
 )
 
@@ -213,8 +213,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
         X = _points_of(data)
         self.gamma_ = _resolve_gamma(self.gamma, X)
         if not isinstance(self.landmarks, str):
-            self.landmarks_ = as_float_array(self.landmarks, "landmarks", (2,)).astype(np.float64)
-            check_finite(self.landmarks_, "landmarks")
+            self.landmarks_ = as_float_array(self.landmarks, "landmarks", (2,), FINITE).astype(np.float64)
             if self.landmarks_.shape[1] != X.shape[1]:
                 raise ValueError(
                     f"landmarks: {self.landmarks_.shape[1]} columns, but X has {X.shape[1]} features"

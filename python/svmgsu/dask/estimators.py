@@ -87,7 +87,7 @@ class _OnCluster:
             return super().fit(X, y, cov, std, **more)  # type: ignore[misc]
         options = self._options()  # type: ignore[attr-defined]
         problem = read_problem(self.client, self.timeout, X, y, cov, options, std=std, **more)
-        self._train(problem, X, y)  # type: ignore[attr-defined]
+        self._train(problem)  # type: ignore[attr-defined]
         keep_names(self, problem.source, reset=True)
         return self
 

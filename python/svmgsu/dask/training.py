@@ -12,7 +12,6 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
-from ..data.soft_labels import Copies
 from ..fit.multiclass import Classification
 from ..fit.options import NAMES, Options
 from ..fit.problem import Problem
@@ -20,7 +19,7 @@ from ..fit.regression import Regression, check_target_errors
 from ..fit.train import begin
 from ..outofcore import shards as solver
 from ..outofcore.training import DataSource
-from ..support.labels import check_labels, check_targets, check_weights
+from ..support.labels import Copies, check_labels, check_targets, check_weights
 from ..support.losses import Task
 from ..support.validation import Array, FloatArray, is_sparse
 from .rounds import Rounds, client_of, threads_here

@@ -1,20 +1,57 @@
-"""Covariances as a user gives them, read as kinds that fit the samples.
+"""Values and covariances as a user gives them, read as arrays and kinds that fit the samples.
 
 Kinds add (`Diagonal(V) + Shared(S)`) and scale (`0.5 * cov`); `to_full()` shows any of them as matrices.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..support.arrays import dense, squared
-from ..support.validation import Array, ArrayLike, Matrix, as_float_array, is_sparse
+from ..support.validation import DEVIATIONS, Array, ArrayLike, Matrix, as_float_array, is_sparse
 from ..support.warning import warn
-from .covariances import Covariance, Diagonal, Full, Isotropic, Psd, Shared, check_psd
+from .covariances import Covariance, Diagonal, Full, Isotropic, Psd, Shared
 from .covariances.full import SYMMETRY_TOLERANCE
 
 MOST_SAMPLES = 1000  # that are compared with their variances: a look at a memory map must not read it all
 FEW_SAMPLES = 10  # whose spread says little
+
+
+def plain_arrays(X: Any, cov: Any, std: Any) -> tuple[Any, Any, Any]:
+    """Return X, cov and std as plain arrays in the unit of X.
+
+    They may be quantities of astropy, or X an array of the package uncertainties, which brings its own
+    standard deviations, and covariances where the values of a sample are correlated.
+    """
+    if hasattr(X, "to_value") or hasattr(cov, "to_value") or hasattr(std, "to_value"):
+        unit = getattr(X, "unit", None)
+        plain: dict[str, Any] = {"cov": cov, "std": std}
+        for name, given, power in (("cov", cov, 2), ("std", std, 1)):
+            if given is None:
+                continue
+            own = getattr(given, "unit", None)
+            if unit is None or own is None:
+                with_unit, without = (name, "X") if unit is None else ("X", name)
+                raise ValueError(f"{name}: {with_unit} is in {own or unit}, but {without} has no unit")
+            try:
+                plain[name] = given.to_value(unit**power)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{name}: {' '.join(str(error).split())}") from None
+        return (X if unit is None else X.value), plain["cov"], plain["std"]
+    first = X.flat[0] if isinstance(X, np.ndarray) and X.dtype == object and X.size else None
+    if not hasattr(first, "nominal_value"):
+        return X, cov, std
+    if cov is not None or std is not None:
+        raise ValueError(f"{'std' if cov is None else 'cov'}: the values of X bring their uncertainties")
+    from uncertainties import covariance_matrix, unumpy
+
+    values = unumpy.nominal_values(X)
+    variables = all(type(value).__name__ == "Variable" for value in X.flat)  # no sums and products of others
+    if variables and all(len(set(map(id, row))) == len(row) for row in X):
+        return values, None, unumpy.std_devs(X)
+    return values, np.array([covariance_matrix(row) for row in X]), None
 
 
 def as_covariance(
@@ -25,12 +62,10 @@ def as_covariance(
     Plain arrays mean by their shape: a number or (l,) isotropic, (l, n) diagonal, (l, n, n) full, for which
     `psd` is as in `Full`. Variances that look like standard deviations beside the means are warned of.
     """
-    check_psd(psd)
     if std is not None:
         if cov is not None:
             raise ValueError("std: give either cov or std, not both")
-        variances = squared(as_float_array(std, "std", (0, 1, 2)), "std")
-        return _by_shape(variances, "std", shape, psd)
+        return _by_shape(squared(as_float_array(std, "std", (0, 1, 2), DEVIATIONS)), "std", shape, psd)
     if cov is None:
         return None
     if isinstance(cov, Covariance):

@@ -19,41 +19,6 @@ UNITS = ("same", "relative", "linear of log10", "linear of log")
 CENTRES = ("median", "mode", "mean")
 
 
-def plain_arrays(X: Any, cov: Any, std: Any) -> tuple[Any, Any, Any]:
-    """Return X, cov and std as plain arrays in the unit of X.
-
-    They may be quantities of astropy, or X an array of the package uncertainties, which brings its own
-    standard deviations, and covariances where the values of a sample are correlated.
-    """
-    if any(hasattr(type(given), "to_value") for given in (X, cov, std)):
-        unit = getattr(X, "unit", None)
-        plain: dict[str, Any] = {"cov": cov, "std": std}
-        for name, given, power in (("cov", cov, 2), ("std", std, 1)):
-            if given is None:
-                continue
-            own = getattr(given, "unit", None)
-            if unit is None or own is None:
-                with_unit, without = (name, "X") if unit is None else ("X", name)
-                raise ValueError(f"{name}: {with_unit} is in {own or unit}, but {without} has no unit")
-            try:
-                plain[name] = given.to_value(unit**power)
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"{name}: {' '.join(str(error).split())}") from None
-        return (X if unit is None else X.value), plain["cov"], plain["std"]
-    first = X.flat[0] if isinstance(X, np.ndarray) and X.dtype == object and X.size else None
-    if not hasattr(first, "nominal_value"):
-        return X, cov, std
-    if cov is not None or std is not None:
-        raise ValueError(f"{'std' if cov is None else 'cov'}: the values of X bring their uncertainties")
-    from uncertainties import covariance_matrix, unumpy
-
-    values = unumpy.nominal_values(X)
-    variables = all(type(value).__name__ == "Variable" for value in X.flat)  # no sums and products of others
-    if variables and all(len(set(map(id, row))) == len(row) for row in X):
-        return values, None, unumpy.std_devs(X)
-    return values, np.array([covariance_matrix(row) for row in X]), None
-
-
 def check_centre(asymmetric: Any) -> str:
     """Check how upper and lower errors are read; "split-normal" is another word for "mode"."""
     centre = "mode" if asymmetric == "split-normal" else asymmetric

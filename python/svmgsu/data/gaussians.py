@@ -14,6 +14,7 @@ from ..propagate.linear import as_select_map
 from ..support.arrays import dense, stack_rows
 from ..support.sparse import SparseRows
 from ..support.validation import (
+    FINITE,
     Array,
     ArrayLike,
     FloatArray,
@@ -24,16 +25,14 @@ from ..support.validation import (
     check_choice,
     check_column_order,
     check_count,
-    check_finite,
     check_positive,
     check_row_order,
     column_names,
     is_sparse,
 )
-from .coercion import as_covariance, as_test_noise
+from .coercion import as_covariance, as_test_noise, plain_arrays
 from .columns import Columns
 from .covariances import Covariance, LowRank, Psd, chosen_rows, join
-from .error_bars import plain_arrays
 
 
 class Gaussians:
@@ -97,13 +96,13 @@ class Gaussians:
             self._rows.check("X", variances=False)
             self.mean = self._rows.matrix
         else:
-            self._rows = as_float_array(mean, "X", (2,))
-            check_finite(self._rows, "X")
-            self.mean = self._rows
+            self.mean = self._rows = as_float_array(mean, "X", (2,), FINITE)
         self.shape = _checked_shape(self._rows)
-        self.feature_names_in_ = names_of(mean, feature_names, self.shape[1])
-        check_column_order(self.feature_names_in_, cov=cov, std=std)
-        check_row_order(mean, cov=cov, std=std)
+        self.feature_names_in_: list[str] | None = None
+        if feature_names is not None or hasattr(mean, "columns"):
+            self.feature_names_in_ = names_of(mean, feature_names, self.shape[1])
+            check_column_order(self.feature_names_in_, cov=cov, std=std)
+            check_row_order(mean, cov=cov, std=std)
         self.cov = as_covariance(cov, std, self.shape, psd, self.mean)
         self.test_noise = None
 
@@ -420,7 +419,7 @@ class Gaussians:
         """
         if check_positive(p, "subspace") > 1:
             raise ValueError(f"subspace: the fraction p must be in (0, 1], got {p!r}")
-        check_subspace_mode(mode)
+        check_choice(mode, "mode", ("truncate", "project"))
         if self.cov is None:
             raise ValueError("subspace: the samples have no covariance to reduce")
         terms = self.cov.terms(*self.shape, None if y is None else np.asarray(y))
@@ -456,19 +455,13 @@ class Gaussians:
 
 
 def _checked_shape(rows: Array | SparseRows) -> tuple[int, int]:
-    shape = int(rows.shape[0]), int(rows.shape[1])
-    for count, what in zip(shape, ("sample", "feature"), strict=True):
-        if count == 0:
-            raise ValueError(
-                f"X: Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
-            )
-    return shape
-
-
-def check_subspace_mode(mode: object) -> None:
-    """Refuse what is not a mode of `Gaussians.subspace`."""
-    if mode not in ("truncate", "project"):
-        raise ValueError(f'subspace_mode: expected "truncate" or "project", got {mode!r}')
+    count, n = rows.shape
+    if not count or not n:  # in scikit-learn's words
+        what = "feature" if count else "sample"
+        raise ValueError(
+            f"X: Found array with 0 {what}(s) (shape={(count, n)}) while a minimum of 1 is required."
+        )
+    return int(count), int(n)
 
 
 def names_of(mean: ArrayLike, given: Sequence[str] | None, n: int) -> list[str] | None:

@@ -12,6 +12,8 @@ from .._repr import Rows, feature_row, table
 from ..support.arrays import blocks, roots
 from ..support.memory import in_words, require_memory
 from ..support.validation import (
+    FINITE,
+    VARIANCES,
     Array,
     ArrayLike,
     FloatArray,
@@ -19,8 +21,6 @@ from ..support.validation import (
     as_float_array,
     as_generator,
     check_count,
-    check_finite,
-    check_variances,
 )
 from .covariances import Full, chosen_rows
 from .covariances.full import SYMMETRY_TOLERANCE, first_indefinite
@@ -71,15 +71,14 @@ class Mixtures:
         *,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        self.mean = as_float_array(mean, "mean", (3,))
+        self.mean = as_float_array(mean, "mean", (3,), FINITE)
         count, components, n = self.mean.shape
         for what, size in (("sample", count), ("component", components), ("feature", n)):
             if size == 0:
                 raise ValueError(f"mean: there is no {what} in an array of shape {self.mean.shape}")
-        check_finite(self.mean, "mean")
-        self.weights = as_float_array(weights, "weights", (2,))
+        self.weights = as_float_array(weights, "weights", (2,), FINITE)
         _check_weights(self.weights, (count, components))
-        self.cov = as_float_array(cov, "cov", (3, 4))
+        self.cov = as_float_array(cov, "cov", (3, 4), VARIANCES if np.ndim(cov) == 3 else FINITE)
         _check_cov(self.cov, self.mean.shape)
         self.shape: tuple[int, int] = (count, n)
         self.feature_names_in_ = names_of(None, feature_names, n)
@@ -203,7 +202,6 @@ def _check_weights(weights: Array, shape: tuple[int, int]) -> None:
         raise ValueError(
             f"weights: shape {weights.shape} for means of {shape[0]} samples with {shape[1]} components"
         )
-    check_finite(weights, "weights")
     if (weights < 0).any():
         i, k = (int(place) for place in np.argwhere(weights < 0)[0])
         raise ValueError(f"weights: sample {i} has {weights[i, k]:g} for component {k}; weights must be >= 0")
@@ -219,9 +217,7 @@ def _check_cov(cov: Array, shape: tuple[int, ...]) -> None:
     if cov.shape not in (shape, (*shape, n)):
         raise ValueError(f"cov: shape {cov.shape}; expected variances {shape} or matrices {(*shape, n)}")
     if cov.ndim == 3:
-        check_variances(cov, "cov")
         return
-    check_finite(cov, "cov")
     for part in blocks(shape[0], shape[1] * n * n):
         matrices = np.ascontiguousarray(cov[part].reshape(-1, n, n))
         packed = np.empty((len(matrices), n * (n + 1) // 2), dtype=cov.dtype)

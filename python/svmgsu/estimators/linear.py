@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -17,7 +15,6 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, colu
 
 from .._repr import ShowsFit
 from ..data.gaussians import Gaussians, as_gaussians
-from ..data.soft_labels import has_soft_labels
 from ..fit.multiclass import Scheme
 from ..fit.options import DEFAULT_LAM, NAMES, Options
 from ..fit.partial_fit import Stream
@@ -28,26 +25,15 @@ from ..models.classifier import Model
 from ..models.linear import new_samples
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
-from ..support.labels import check_classes, check_weights, plain_labels
+from ..support.labels import check_classes, check_weights, has_soft_labels, plain_labels
 from ..support.losses import Task
 from ..support.validation import Array, FloatArray, check_row_order
 from .inputs import ROUTED, keep_names, may_lack_names, same_units
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # before scikit-learn 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support yet."""
-
-    def with_callbacks(method: Any) -> Any:
-        return method
-
-
 _LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "status_", "history_", "n_features_in_")
 
 
-class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     """What linear estimators share: names of features, fitted attributes, new samples."""
 
     __metadata_request__fit = ROUTED
@@ -72,11 +58,10 @@ class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: i
         self._check_names(X, reset=True)
         return same_units(self, X, cov, std)
 
-    def _train(self, problem: Problem, X: Any, y: Any, groups: Any = None) -> None:
-        """Train, tell scikit-learn's callbacks, and show what the model has learnt as attributes."""
-        report = _FitReport(self, X, y)
+    def _train(self, problem: Problem, groups: Any = None) -> None:
+        """Train, and show what the model has learnt as attributes."""
         start = getattr(self, "model_", None) if self.warm_start else None
-        model = problem.train(start, groups, report.monitor(), report.step)
+        model = problem.train(start, groups)
         self._take(model)
         self.lam_ = model.lam
         self.cov_scale_ = problem.cov_scale
@@ -87,7 +72,6 @@ class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: i
             self.best_score_ = found.score
             self.best_index_ = found.index
             self.cv_results_ = found.cv_results
-        report.end()
 
     def _take(self, model: Any) -> None:
         """Show what a model has learnt as attributes of the estimator."""
@@ -153,7 +137,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     _had_noise = False  # whether `fit` was given uncertainties beside X
     _stream: Stream | None = None  # what `partial_fit` has read since the last `fit`
 
-    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self,
         X: Any,
@@ -188,7 +171,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         if y is not None or not isinstance(X, Blocks):
             y = labels_of(y)
         problem = read_problem(X, y, cov, self._options(), std=std, sample_weight=sample_weight)
-        self._train(problem, X, y, groups)
+        self._train(problem, groups)
         self._samples_read = len(problem)
         self._stream = None
         self._had_noise = cov is not None or std is not None
@@ -579,7 +562,6 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         self.threads = threads
         self.verbose = verbose
 
-    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self,
         X: Any,
@@ -600,7 +582,7 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         if y is not None or not isinstance(X, Blocks):
             y = _targets_of(y)
         problem = read_problem(X, y, cov, self._options(), std=std, y_std=y_std, sample_weight=sample_weight)
-        self._train(problem, X, y, groups)
+        self._train(problem, groups)
         return self
 
     def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
@@ -619,39 +601,6 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         y = column_named(X, y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(y))
         return float(r2_score(y, self.predict(X, cov, std), sample_weight=weights))
-
-
-class _FitReport:
-    """Tells an estimator's callbacks that its fit began, went on, and ended; nothing if it has none.
-
-    Each iteration, or fit of a search, is a subtask of the fit.
-    """
-
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
-        self._estimator = estimator
-        self._lock = threading.Lock()
-        self._context: Any = None
-        if hasattr(estimator, "_skl_callbacks"):
-            self._context = estimator._init_callback_context(max_subtasks=None)
-            self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-
-    def monitor(self) -> Callable[[Any], bool | None] | None:
-        """Return a callback for a fit; a callback that asks to stop stops it."""
-        return None if self._context is None else (lambda progress: not self.step())
-
-    def step(self) -> bool:
-        """Tell that one more subtask is done; return whether a callback wants to stop."""
-        if self._context is None:
-            return False
-        with self._lock:
-            context = self._context.subcontext(task_name="iteration")
-            context.call_on_fit_task_begin(estimator=self._estimator)
-            return bool(context.call_on_fit_task_end(estimator=self._estimator))
-
-    def end(self) -> None:
-        """Tell that the fit is done."""
-        if self._context is not None:
-            self._context.call_on_fit_task_end(estimator=self._estimator)
 
 
 def labels_of(given: Any) -> Any:

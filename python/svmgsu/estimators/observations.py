@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.coercion import as_covariance
+from ..data.coercion import as_covariance, plain_arrays
 from ..data.covariances import Covariance
-from ..data.error_bars import plain_arrays
 from ..data.gaussians import Gaussians, names_of
 from ..support.arrays import dense
 from ..support.errors import words_of
 from ..support.labels import check_weights
 from ..support.validation import (
+    FINITE,
     Array,
     FloatArray,
     as_float_array,
@@ -153,7 +153,7 @@ def _without_infinite(noise: Array, name: str, missing: Array) -> tuple[Array, A
 
 
 def _check_projection(projection: Any, shape: tuple[int, ...]) -> FloatArray:
-    array = as_float_array(projection, "projection", (2, 3)).astype(np.float64)
+    array = as_float_array(projection, "projection", (2, 3), FINITE).astype(np.float64)
     if array.ndim == 2:  # one for all
         array = np.broadcast_to(array, (shape[0], *array.shape))
     if array.shape[:2] != shape or array.shape[2] == 0:
@@ -161,9 +161,7 @@ def _check_projection(projection: Any, shape: tuple[int, ...]) -> FloatArray:
             f"projection: shape {np.shape(projection)}; for {shape[0]} samples of {shape[1]} values it "
             f"should be ({shape[1]}, n) for all, or ({shape[0]}, {shape[1]}, n)"
         )
-    array = np.ascontiguousarray(array)
-    check_finite(array, "projection")
-    return array
+    return np.ascontiguousarray(array)
 
 
 def check_unit(name: str, low: float, high: float) -> None:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
-from ..data.soft_labels import Copies
 from ..exceptions import TrivialModelWarning
 from ..models.calibration import log_shares
 from ..models.classifier import Model
 from ..support import losses
-from ..support.labels import class_factors
+from ..support.labels import Copies, class_factors
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, listed
 from ..support.warning import warn
@@ -44,6 +43,8 @@ class Scheme:
         elif multi_class == "ovo":
             self.pairs = np.stack(np.triu_indices(classes, 1), axis=1)
         self.count = classes if self.pairs is None else len(self.pairs)  # of subproblems
+        # The positive class of each.
+        self.positive = np.arange(classes) if self.pairs is None else self.pairs[:, 1]
 
     def rows(self, k: int, codes: Array) -> Array | None:
         """Return which samples, of classes `codes`, belong to subproblem `k`; None for all."""
@@ -54,8 +55,7 @@ class Scheme:
 
     def signs(self, k: int, codes: Array) -> FloatArray:
         """Return +1 for the positive class of subproblem `k` and -1 for the other samples."""
-        positive = k if self.pairs is None else self.pairs[k, 1]
-        return np.asarray(2.0 * (codes == positive) - 1.0)
+        return np.asarray(2.0 * (codes == self.positive[k]) - 1.0)
 
     def named(self, places: list[int], classes: Array) -> str:
         """Return which subproblems a message is about; nothing where there is but one."""
@@ -122,12 +122,15 @@ class Classification:
 
     def rows(self, k: int, rows: Array | None = None) -> Array | None:
         """Return those of some rows that belong to subproblem `k`; None for all rows."""
+        if len(self.classes) == 2 or self.scheme.pairs is None:
+            return rows
         found = self.scheme.rows(k, self.codes if rows is None else self.codes[rows])
-        return found if rows is None else rows if found is None else np.asarray(rows)[found]
+        return found if rows is None or found is None else np.asarray(rows)[found]
 
     def signs(self, k: int, rows: Array | None = None) -> FloatArray:
         """Return the signs of rows that belong to subproblem `k`."""
-        return self.scheme.signs(k, self.codes if rows is None else self.codes[rows])
+        codes = self.codes if rows is None else self.codes[rows]
+        return np.asarray(2.0 * (codes == self.scheme.positive[k]) - 1.0)
 
     def _weights(self, rows: Array | None, signs: FloatArray) -> FloatArray:
         weights = self.weights if rows is None else self.weights[rows]
@@ -210,7 +213,6 @@ class Classification:
             warn_if_unfinished(results, options, problem.options.max_time, self.named)
         if not quiet:
             self._warn_if_trivial(results, coef, options)
-        records = [record(result.history) for result in results]
         return Model(
             coef_=coef,
             intercept_=np.array([result.b for result in results]),
@@ -221,7 +223,7 @@ class Classification:
             objective_=sum([result.objective for result in results]),
             gap_=sum([result.gap for result in results]),
             n_iter_=max([result.iterations for result in results]),
-            history_=records[0] if self.count == 1 else records,
+            history_=record(results[0].history) if self.count == 1 else [record(r.history) for r in results],
             feature_names_in_=problem.source.feature_names_in_,
             class_weight_=self.class_weights,
             status_=worst_status(results),
@@ -269,7 +271,9 @@ class Classification:
             raise ValueError(f"start: multi_class={start.multi_class!r}, not {self.scheme.multi_class!r}")
 
     def _warn_if_trivial(self, results: list[Any], coef: FloatArray, options: _core.Options) -> None:
-        places = [k for k, w in enumerate(coef) if not np.count_nonzero(w) and results[k].stop == "converged"]
+        if np.any(coef, axis=1).all():
+            return
+        places = [k for k, w in enumerate(coef) if not np.any(w) and results[k].stop == "converged"]
         if not places:
             return
         worst = max((results[k] for k in places), key=lambda result: float(result.gap))

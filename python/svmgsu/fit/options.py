@@ -129,12 +129,15 @@ class Options:
     seed: int = 0
     core_loss: _core.Loss = field(init=False)
     deadline: float = field(init=False, default=math.inf)  # by time.monotonic(), from here on
+    searches: bool = field(init=False)  # whether λ or the scale of the covariances is to be chosen
+    calibration: str = field(init=False, default="")  # "own", "cv", "train", or "" for no probabilities
 
     def __post_init__(self) -> None:
         # Defaults are not checked again: a small fit takes less time than all the checks.
         for name, check in CHECKS.items():
             value = getattr(self, name)
-            if value is not _DEFAULTS[name]:
+            default = _DEFAULTS[name]
+            if value is not default and not (isinstance(value, float) and value == default):
                 setattr(self, name, check(value, name))
         if isinstance(self.loss, tuple):
             self.loss, self.epsilon = self.loss
@@ -146,20 +149,10 @@ class Options:
             check_bounded_slope(self.core_loss, "stochastic gradient descent")
         if self.max_time is not None:
             self.deadline = time.monotonic() + self.max_time
-
-    @property
-    def searches(self) -> bool:
-        """Whether λ or the scale of the covariances is to be chosen."""
-        return isinstance(self.lam, np.ndarray) or isinstance(self.cov_scale, np.ndarray)
-
-    @property
-    def calibration(self) -> str:
-        """How probabilities are made: "own", "cv", "train", or "" for none."""
-        if isinstance(self.probability, str):
-            return self.probability
-        if not self.probability:
-            return ""
-        return "own" if self.loss == OWN else "cv"
+        self.searches = isinstance(self.lam, np.ndarray) or isinstance(self.cov_scale, np.ndarray)
+        if self.task == "classification" and self.probability:
+            own = "own" if self.loss == OWN else "cv"
+            self.calibration = self.probability if isinstance(self.probability, str) else own
 
     def core(self, samples: int, lam: float) -> _core.Options:
         """Return the core's options, for a fit on that many samples."""

@@ -10,9 +10,8 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
-from ..data.soft_labels import known_labels
 from ..models.classifier import Model
-from ..support.labels import check_raw_weights, class_factors
+from ..support.labels import check_raw_weights, class_factors, known_labels
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray
 from .multiclass import Scheme

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Report = Callable[[Any], bool | None] | None
 
 _SMALL = 20_000  # numbers, below which a fit takes less than a few milliseconds
+_WIDE = 100_000  # features, above which memory is asked for before a fit
 VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e6
 _ROUNDING = 10.0  # times the tolerance: a gap that rounding leaves is told by `status_` and `gap_` alone
 _RESERVED = {"cv": 0.3, "train": 0.1, "own": 0.1, "": 0.0}  # shares of max_time for the probabilities
@@ -62,7 +63,7 @@ class Memory:
         self._labels = labels
         self._repeat = None if repeat is None else np.ascontiguousarray(repeat, dtype=np.int64)
         self._means = data.core_means()
-        self._terms = () if self.data.cov is None else self.data.cov.terms(*data.shape, labels)
+        self._terms = () if self.data.cov is None else self.data.cov.terms(*self.data.shape, labels)
 
     def training_set(
         self, targets: FloatArray, weights: FloatArray, task: str, scale: float, rows: Array | None = None
@@ -130,23 +131,21 @@ class Problem:
         """Return the number of rows; a sample with a soft label has several."""
         return self.source.shape[0]
 
-    def train(self, start: Any = None, groups: Any = None, callback: Report = None, step: Any = None) -> Any:
-        """Return the model that the options ask for; a search calls `step` after each of its fits."""
+    def train(self, start: Any = None, groups: Any = None) -> Any:
+        """Return the model that the options ask for."""
         options = self.options
         if options.searches:
             from .search import choose
 
-            self.search = choose(self, groups, step)
+            self.search = choose(self, groups)
             self.lam, self.cov_scale = self.search.lam, self.search.cov_scale
         team = Team(options.threads)
-        calibration = options.calibration if self.task.name == "classification" else ""
+        calibration = options.calibration
         core = options.core(self.source.shape[0], self.lam)
         if options.max_time is not None:
             core.max_seconds = options.seconds_left(_RESERVED[calibration])
-        if callable(options.verbose):
-            callback = options.verbose
-        shown = ProgressBar(True, core, callback) if options.verbose is True else nullcontext(callback)
-        with shown as report:
+        callback = options.verbose if callable(options.verbose) else None
+        with ProgressBar(core) if options.verbose is True else nullcontext(callback) as report:
             model: Any = self.task.solve(self, core, start=start, report=report, team=team)
         if calibration:
             from .calibrate import calibrate
@@ -198,7 +197,8 @@ class Problem:
     ) -> Any:
         """Return the core's result of one binary subproblem or regression; `save` keeps a checkpoint."""
         n = self.source.shape[1]
-        require_memory(8.0 * VECTORS * n, f"X: training with {n} features")
+        if n > _WIDE:
+            require_memory(8.0 * VECTORS * n, f"X: training with {n} features")
         core = self.source.training_set(targets, weights, self.task.name, self.cov_scale, rows)
         try:
             if save and self.checkpoint is not None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
-from ..data.soft_labels import Copies
 from ..exceptions import ConvergenceWarning
 from ..models.regressor import RegressionModel
 from ..support import losses
+from ..support.labels import Copies
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite
 from ..support.warning import warn

@@ -35,14 +35,14 @@ class SearchResult:
     cv_results: dict[str, Array] | None = None
 
 
-def choose(problem: Problem, groups: Any = None, step: Any = None) -> SearchResult:
+def choose(problem: Problem, groups: Any = None) -> SearchResult:
     """Return the λ and the scale with the best held-out score; among equals the largest λ.
 
     Held-out samples are Gaussians, too: a classifier is scored by the expected share of draws that it
     classifies rightly (the mean over binary subproblems), a regression by the expected squared error, with
     the covariances that were given.
-    (fold, scale) pairs run in parallel, each along a path of λ. `step` is called after each fit. Of samples
-    that are not in memory, 20,000 are drawn at random.
+    (fold, scale) pairs run in parallel, each along a path of λ. Of samples that are not in memory,
+    20,000 are drawn at random.
     """
     options = problem.options
     if not isinstance(problem.source, Memory):
@@ -64,8 +64,6 @@ def choose(problem: Problem, groups: Any = None, step: Any = None) -> SearchResu
     def done() -> None:
         team.go_on()
         count()
-        if step is not None:
-            step()
 
     def run(job: tuple[int, int]) -> None:
         s, f = job

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import as_gaussians
-from ..data.soft_labels import Copies, has_soft_labels, read_labels
 from ..models.classifier import Model
-from ..models.linear import depends_on_class
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import DataSource, labels_of_blocks, source_of
-from ..support.labels import check_targets, check_weights
+from ..support.labels import Copies, check_targets, check_weights, has_soft_labels, read_labels
 from ..support.validation import check_row_order
 from .multiclass import Classification
 from .options import DEFAULT_LAM, Options
@@ -155,7 +153,7 @@ def train(
         verbose=verbose,
     )
     problem = read_problem(X, y, cov, options, std=std, y_std=y_std, sample_weight=sample_weight)
-    return problem.train(begin(problem, start), groups)
+    return problem.train(start if start is None else begin(problem, start), groups)
 
 
 def read_problem(
@@ -179,7 +177,8 @@ def read_problem(
         # Ones that take no memory.
         weights = np.broadcast_to(np.float64(1.0), count) if own is None else check_weights(own, count)
     else:
-        check_row_order(X, y=y, y_std=y_std, sample_weight=sample_weight)
+        if hasattr(X, "columns"):
+            check_row_order(X, y=y, y_std=y_std, sample_weight=sample_weight)
         data = as_gaussians(X, cov, std)
         count = data.shape[0]
         weights = check_weights(sample_weight, count)
@@ -207,14 +206,13 @@ def read_problem(
         check_soft_labels(copies, data)
         source = Memory(data, repeat=copies.source)
     else:
-        labelled = depends_on_class(data.cov) or depends_on_class(data.test_noise)
-        source = Memory(data, classes[codes] if labelled else None)
+        source = Memory(data, classes[codes])
     return Problem(source, Classification(classes, codes, copies, copies.weights(weights), options), options)
 
 
 def check_soft_labels(copies: Copies, data: Any) -> None:
     """Refuse soft labels where the covariances depend on the label."""
-    if copies.source is not None and depends_on_class(data.cov):
+    if copies.source is not None and data.cov is not None and data.cov.needs_classes:
         raise ValueError("y: soft labels do not go with a covariance for each class; give labels")
 
 

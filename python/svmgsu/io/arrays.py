@@ -29,7 +29,7 @@ from ..data.gaussians import Gaussians
 from ..support.arrays import squared
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.sparse import SPARSE_PARTS, matrix_of, parts_of
-from ..support.validation import Array, as_float_array
+from ..support.validation import DEVIATIONS, Array, as_float_array
 from .dataset import Dataset, Report, as_dataset
 from .files import Path, Source, damaged, is_path, mappable, name_of
 from .output import replacing
@@ -117,8 +117,8 @@ def _with_variances(arrays: dict[str, Array]) -> dict[str, Array]:
     """Return the arrays with variances in place of standard deviations."""
     if "std" not in arrays:
         return arrays
-    std = as_float_array(arrays["std"], "std", (0, 1, 2))
-    return arrays | {"var" if std.ndim == 2 else "isotropic": squared(std, "std")}
+    std = as_float_array(arrays["std"], "std", (0, 1, 2), DEVIATIONS)
+    return arrays | {"var" if std.ndim == 2 else "isotropic": squared(std)}
 
 
 def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:

@@ -24,9 +24,9 @@ from ..data.frames import (
     understand,
 )
 from ..data.gaussians import with_gaps
-from ..data.soft_labels import TOLERANCE
 from ..support.arrays import stored_as
 from ..support.errors import option
+from ..support.labels import SOFT_TOLERANCE
 from ..support.validation import Array, FloatArray, check_choice
 from .cells import UNNAMED, Cells, guess_task
 from .dataset import Dataset, Report
@@ -523,7 +523,7 @@ def _sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> 
 def _probabilities(cells: Cells, columns: list[Array], keep: Array) -> Array:
     """Join columns of probabilities in one array; rows must sum to 1."""
     found = np.column_stack(columns).astype(np.float64)
-    wrong = keep & ((np.abs(found.sum(axis=1) - 1) > TOLERANCE) | (found < 0).any(axis=1))
+    wrong = keep & ((np.abs(found.sum(axis=1) - 1) > SOFT_TOLERANCE) | (found < 0).any(axis=1))
     if wrong.any():
         row = int(wrong.argmax())
         shown = ", ".join(f"{value:g}" for value in found[row])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.covariances.base import Terms
 from ..data.gaussians import Gaussians
 from ..outofcore.blocks import Blocks
 from ..support.labels import check_prior
@@ -129,8 +130,7 @@ class Model(LinearModel):
         cov, std : optional
             Covariances or standard errors of X, as in `svmgsu.Gaussians`.
         return_std : bool, default=False
-            Whether to return the standard deviations √(wᵀΣw) of the decision values as well. For log-odds
-            coupled from pairs they are an upper bound to first order.
+            Whether to return the standard deviations √(wᵀΣw) of the decision values as well, of two classes.
         threads : int, optional
             By default all that OpenMP offers; the bits are the same for any number.
 
@@ -145,22 +145,9 @@ class Model(LinearModel):
         if len(self.coef_) == 1:
             values = self._values(data, team)[:, 0]
             return (values, np.sqrt(self._variances(data, team)[:, 0])) if return_std else values
-        if not return_std:
-            return self._in_parts(_core.class_scores, data, threads, False)
-        std_ = np.sqrt(self._variances(data, team))
-        if self.calibration_ is None and self.multi_class == "ovo":
-            raise ValueError(
-                "return_std: pairs of classes vote in a model without probabilities, and votes have no "
-                "standard deviation; see margin_probability"
-            )
-        scores = self._in_parts(_core.class_scores, data, threads, False)
-        if self.calibration_ is not None:
-            std_ *= np.abs([c.platt[0] for c in self.calibration_])
-        if self.multi_class == "ovr":
-            return scores, std_
-        values = self._values(data, team)
-        pairs = [c.log_odds(values[:, k]) for k, c in enumerate(self.calibration_ or ())]
-        return scores, _coupled_std(np.stack(pairs, axis=1), scores, std_)
+        if return_std:
+            raise ValueError("return_std: for two classes; for more see margin_probability")
+        return self._in_parts(_core.class_scores, data, threads, False)
 
     def margin_probability(
         self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
@@ -324,20 +311,21 @@ class Model(LinearModel):
         Values of many pairs of classes of all samples would not fit in memory. Arrays in `more` with a row
         for each sample are divided, too. Covariances that depend on the class are not known here.
         """
-        core = _core.Classification(len(self.classes_), self.multi_class, **self._of_classes())
-        w, b = self._planes()
         count = data.shape[0]
-        step = max(1, _NUMBERS_AT_A_TIME // len(w)) if len(w) > 1 else max(1, count)
-        team = threads_of(threads)
-        found = []
-        for first in range(0, count, step):
-            rows = slice(first, first + step)
-            some = data if step >= count else data[rows]
-            known = noise and some.cov is not None and not some.cov.needs_classes
-            seen = some.core() if known else _core.Gaussians(some.core_means(), ())
-            own = [x if x is None or len(x) != count else np.ascontiguousarray(x[rows]) for x in more]
-            found.append(ask(core, seen, w, b, *own, team))
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        step = max(1, _NUMBERS_AT_A_TIME // len(self.coef_))
+        if len(self.coef_) > 1 and step < count:
+            found = []
+            for first in range(0, count, step):
+                rows = slice(first, first + step)
+                own = [x if x is None or len(x) != count else np.ascontiguousarray(x[rows]) for x in more]
+                found.append(self._in_parts(ask, data[rows], threads, noise, *own))
+            return np.concatenate(found)
+        core = _core.Classification(len(self.classes_), self.multi_class, **self._of_classes())
+        terms: Terms = ()
+        if noise and data.cov is not None and not data.cov.needs_classes:
+            terms = data.cov.terms(*data.shape, None)
+        seen = _core.Gaussians(data.core_means(), terms)
+        return ask(core, seen, *self._planes(), *more, threads_of(threads))
 
     def from_threshold(self, values: FloatArray) -> FloatArray:
         """Return decision values of two classes less the threshold of `predict`.
@@ -360,17 +348,6 @@ def probability_right(mean: FloatArray, std: FloatArray, signs: FloatArray) -> F
     _, right, _ = _core.expected_hinge(np.ascontiguousarray(signs * mean), np.ascontiguousarray(std))
     undecided: FloatArray = np.where((std == 0) & (mean == 0), 0.5, right)
     return undecided
-
-
-def _coupled_std(pairs: FloatArray, scores: FloatArray, std: FloatArray) -> FloatArray:
-    """Return the deviations of log-odds d_i = -log Σ_j exp(-z_ij): those of the pairs, by their shares."""
-    out = np.zeros_like(scores)
-    first, second = np.triu_indices(scores.shape[1], 1)
-    for k in range(scores.shape[1]):
-        for place, against in ((first == k, pairs), (second == k, -pairs)):
-            share = np.exp(against[:, place] + scores[:, [k]])
-            out[:, k] += (share * std[:, place]).sum(axis=1)
-    return out
 
 
 def label_texts(classes: Array) -> tuple[str, list[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Covariance, Psd
+from ..data.covariances import Psd
 from ..data.gaussians import Gaussians, as_gaussians
 from ..outofcore.blocks import Blocks
 from ..support.validation import FloatArray, check_choice, check_count
@@ -72,7 +72,7 @@ class LinearModel:
 
     def _variances(self, data: Gaussians, threads: int) -> FloatArray:
         """Return wᵀΣw of the samples as (l, number of values), where their covariance is known."""
-        if data.cov is None or depends_on_class(data.cov):
+        if data.cov is None or data.cov.needs_classes:
             raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
         return _core.variances(data.core(), *self._planes(), threads)
 
@@ -109,7 +109,7 @@ def in_blocks(method: Callable[..., Any], X: Blocks, cov: Any, std: Any, **optio
 def new_samples(X: Any, cov: Any, std: Any, psd: Psd = "clip") -> Gaussians:
     """Return X with its covariance, for samples whose class is not known."""
     data = as_gaussians(X, cov, std, psd)
-    if cov is not None and depends_on_class(data.cov):
+    if cov is not None and data.cov is not None and data.cov.needs_classes:
         raise ValueError("cov: one covariance per class cannot be known of samples without a class")
     return data
 
@@ -117,8 +117,3 @@ def new_samples(X: Any, cov: Any, std: Any, psd: Psd = "clip") -> Gaussians:
 def threads_of(threads: int | None) -> int:
     """Return the core's number of threads: 0 for all."""
     return 0 if threads is None else check_count(threads, "threads")
-
-
-def depends_on_class(cov: Covariance | None) -> bool:
-    """Return whether a covariance cannot be known of a sample without its class."""
-    return cov is not None and cov.needs_classes

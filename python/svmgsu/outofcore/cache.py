@@ -26,7 +26,7 @@ from ..data.gaussians import Gaussians
 from ..io.files import shown
 from ..support.arrays import dense
 from ..support.errors import counted_from
-from ..support.validation import Array, as_float_array, check_finite, listed
+from ..support.validation import FINITE, Array, as_float_array, listed
 from .blocks import Blocks, FlatFile
 from .sources import Piece
 
@@ -235,10 +235,9 @@ def _described(layout: Layout, fixed: dict[str, Array]) -> str:
 
 
 def _one_number_each(values: Any, name: str, count: int) -> Array:
-    array = as_float_array(values, name, (1,)).astype(np.float64, copy=False)
+    array = as_float_array(values, name, (1,), FINITE).astype(np.float64, copy=False)
     if len(array) != count:
         raise ValueError(f"{name}: {len(array)} values for {count} samples")
-    check_finite(array, name)
     return array
 
 

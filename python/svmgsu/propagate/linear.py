@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..support.arrays import blocks, dense, roots, stack_columns
-from ..support.validation import Array, ArrayLike, Matrix, as_float_array, check_finite, is_sparse
+from ..support.validation import FINITE, Array, ArrayLike, Matrix, as_float_array, is_sparse
 
 
 class LinearMap(ABC):
@@ -322,16 +322,13 @@ def reached(linear_map: LinearMap, uncertain: Array) -> Array:
 
 def as_matrix_map(A: ArrayLike) -> LinearMap:
     """Return the map of a matrix (m, n), or of one for each sample, (l, m, n)."""
-    array = as_float_array(A, "A", (2, 3))
-    check_finite(array, "A")
+    array = as_float_array(A, "A", (2, 3), FINITE)
     return MatrixMap(array.astype(np.float64)) if array.ndim == 2 else JacobianMap(array)
 
 
 def as_scale_map(d: ArrayLike) -> LinearMap:
     """Return the map of factors (n,), or of factors for each sample, (l, n)."""
-    array = as_float_array(d, "d", (1, 2))
-    check_finite(array, "d")
-    return ScaleMap(array)
+    return ScaleMap(as_float_array(d, "d", (1, 2), FINITE))
 
 
 def as_select_map(columns: ArrayLike, features: int | None) -> SelectMap:

@@ -10,11 +10,10 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from ..data.gaussians import Gaussians, as_gaussians, with_gaps
-from ..data.soft_labels import has_soft_labels, read_labels
 from ..fit.regression import check_target_errors
 from ..io.cells import guess_task, names_of
 from ..io.frames import is_frame, read_frame
-from ..support.labels import as_labels
+from ..support.labels import as_labels, has_soft_labels, read_labels
 from ..support.validation import Array, ArrayLike, FloatArray, check_choice, check_count
 from .systems import LEAST, Effort, Prediction, target_weights, unexplained
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .memory import require_memory
-from .validation import Array, FloatArray, Matrix, check_deviations, is_sparse
+from .validation import Array, FloatArray, Matrix, is_sparse
 
 # What float32 has all digits of, and numbers whose squares are surely among them.
 _SINGLE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
@@ -78,16 +78,13 @@ def in_blocks(count: int, numbers: int, make: Callable[[slice], Array]) -> Array
     return out
 
 
-def squared(deviations: Array, name: str) -> Array:
-    """Return the squares of standard deviations, which are checked; in float32 where these are and fit."""
-    single = deviations.dtype == np.float32
-    if not (single and _core.first_outside(deviations, *_ROOTS, True) < 0):
-        check_deviations(deviations, name)
-        with np.errstate(under="ignore"):
-            squares = np.square(deviations, dtype=np.float64)
-        if not (single and _in_range(squares)):
-            return np.asarray(squares)
-    return np.asarray(deviations * deviations)
+def squared(deviations: Array) -> Array:
+    """Return the squares of standard deviations; in float32 where these are and fit."""
+    if deviations.dtype == np.float32 and _core.first_outside(deviations, *_ROOTS, True) < 0:
+        return np.asarray(deviations * deviations)
+    with np.errstate(under="ignore"):
+        squares = np.square(deviations, dtype=np.float64)
+    return squares if deviations.dtype == np.float64 else stored_as(squares, deviations.dtype)
 
 
 def stored_as(variances: FloatArray, dtype: npt.DTypeLike | None) -> Array:

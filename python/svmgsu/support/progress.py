@@ -12,18 +12,14 @@ SECONDS_BETWEEN_LINES = 2.0
 
 
 class ProgressBar:
-    """Show what the core tells the user's callback on its way."""
+    """Show what the core tells of its progress."""
 
-    def __init__(self, verbose: bool, options: Any, callback: Callable[[Any], bool | None] | None) -> None:
-        self._verbose = verbose
+    def __init__(self, options: Any) -> None:
         self._options = options
-        self._callback = callback
         self._bar: Any = None
         self._last_line = -math.inf
 
-    def __enter__(self) -> Callable[[Any], bool | None] | None:
-        if not self._verbose:
-            return self._callback
+    def __enter__(self) -> Callable[[Any], None]:
         try:
             from tqdm.auto import tqdm
         except ImportError:
@@ -38,7 +34,7 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.close()
 
-    def _show(self, progress: Any) -> bool | None:
+    def _show(self, progress: Any) -> None:
         known = not math.isnan(progress.objective)
         text = f"objective {progress.objective:.6g}, gap {progress.gap:.2g}" if known else ""
         if self._bar is not None:
@@ -49,7 +45,6 @@ class ProgressBar:
             print(
                 f"svmgsu: iteration {progress.iteration}, {progress.seconds:.1f} s, {text}", file=sys.stderr
             )
-        return None if self._callback is None else self._callback(progress)
 
 
 def counter(verbose: bool, total: int, title: str) -> Callable[[], None]:

@@ -6,7 +6,7 @@ import math
 import numbers
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +34,26 @@ def is_sparse(a: object) -> bool:
     return hasattr(type(a), "tocsr") and hasattr(type(a), "nnz")
 
 
-def as_float_array(a: ArrayLike, name: str, ndim: tuple[int, ...]) -> Array:
+class Numbers(NamedTuple):
+    """What numbers are and how large they may be; they are finite."""
+
+    what: str = ""
+    least: float = -np.inf
+    most: float = np.inf
+
+
+FINITE = Numbers()
+VARIANCES = Numbers("variance", 0.0)
+DEVIATIONS = Numbers("standard deviation", 0.0, LARGEST_DEVIATION)
+
+
+def as_float_array(a: ArrayLike, name: str, ndim: tuple[int, ...], numbers: Numbers | None = None) -> Array:
     """Return `a` as a C-contiguous float64 or float32 array; itself if it is one already (np.memmap too).
 
-    Integers and booleans become float64; anything that is not made of numbers is refused.
+    Integers and booleans become float64; anything that is not made of numbers is refused, and so are numbers
+    that are not what `numbers` says.
     """
-    if is_sparse(a):
+    if hasattr(type(a), "tocsr"):
         raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
     if isinstance(a, dict):
         raise TypeError(f"{name}: expected an array or a table, got a dict; pass pandas.DataFrame({name})")
@@ -62,14 +76,16 @@ def as_float_array(a: ArrayLike, name: str, ndim: tuple[int, ...]) -> Array:
         hint = ". Reshape your data: one row per sample, one column per feature" if 2 in ndim else ""
         raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
     kept = array.dtype if array.dtype in _FLOATS else np.dtype(np.float64)
-    if array.dtype == kept and array.ndim and array.flags.c_contiguous and array.flags.aligned:
-        return array
     if not array.ndim:
-        return array.astype(kept)
-    if array.dtype != kept:
-        require_memory(kept.itemsize * array.size, f"{name}: a copy of {array.size} numbers as {kept}")
-    with np.errstate(over="ignore", invalid="ignore"):  # infinities are named by who checks the numbers
-        return np.require(np.ascontiguousarray(array, dtype=kept), requirements="A")
+        array = array.astype(kept)
+    elif not (array.dtype == kept and array.flags.c_contiguous and array.flags.aligned):
+        if array.dtype != kept:
+            require_memory(kept.itemsize * array.size, f"{name}: a copy of {array.size} numbers as {kept}")
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities are named below
+            array = np.require(np.ascontiguousarray(array, dtype=kept), requirements="A")
+    if numbers is not None and array.size and _core.first_outside(array, numbers.least, numbers.most) >= 0:
+        check_range(array, name, *numbers)
+    return array
 
 
 def _numbers_of(objects: Array) -> Array:
@@ -153,16 +169,6 @@ def check_range(
 def check_finite(a: Array, name: str) -> None:
     """Refuse NaN and infinity, naming the first one."""
     check_range(a, name)
-
-
-def check_variances(a: Array, name: str) -> None:
-    """Refuse variances below zero, naming the first one."""
-    check_range(a, name, "variance", 0.0)
-
-
-def check_deviations(a: Array, name: str) -> None:
-    """Refuse standard deviations below zero, or without a finite square, naming the first one."""
-    check_range(a, name, "standard deviation", 0.0, LARGEST_DEVIATION)
 
 
 def check_factors(a: Array, name: str) -> None:

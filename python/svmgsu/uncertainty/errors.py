@@ -10,11 +10,12 @@ from ..data.frames import LOWER, STD, UPPER
 from ..data.gaussians import Gaussians
 from ..support.arrays import stored_as
 from ..support.validation import (
+    DEVIATIONS,
     Array,
     ArrayLike,
     check_choice,
     check_column_order,
-    check_deviations,
+    check_range,
     check_row_order,
     column_names,
 )
@@ -102,7 +103,7 @@ def from_errors(
             # Lower errors of both signs stay as they are: the check names the first that is negative.
             with contextlib.suppress(SignError):
                 sizes = lower_sizes(sizes)
-        check_deviations(sizes, name)
+        check_range(sizes, name, *DEVIATIONS)
         return sizes
 
     found = {UPPER: "upper", LOWER: "lower"} if std is None else {STD: "std"}

@@ -12,12 +12,12 @@ from ...propagate.linear import LinearMap
 from ...support.arrays import dense, stack_rows
 from ...support.sparse import SparseRows, matrix_of, parts_of
 from ...support.validation import (
+    VARIANCES,
     Array,
     ArrayLike,
     FloatArray,
     Matrix,
     as_float_array,
-    check_variances,
     is_sparse,
 )
 from .base import Covariance, Psd, Terms
@@ -54,9 +54,7 @@ class Diagonal(Covariance):
             if check:
                 self.variances.check(name, variances=True)
         else:
-            self.variances = as_float_array(variances, name, (2,))
-            if check:
-                check_variances(self.variances, name)
+            self.variances = as_float_array(variances, name, (2,), VARIANCES if check else None)
         self.n_samples, self.n_features = self.variances.shape
 
     def terms(self, samples: int, features: int, y: Array | None) -> Terms:

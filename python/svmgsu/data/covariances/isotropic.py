@@ -10,7 +10,7 @@ import numpy as np
 from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import stored_as
-from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_variances
+from ...support.validation import VARIANCES, Array, ArrayLike, FloatArray, as_float_array
 from .base import Covariance, Psd, Terms
 from .diagonal import Diagonal, independent_noise
 from .shared import Shared
@@ -40,9 +40,7 @@ class Isotropic(Covariance):
     is_diagonal = True
 
     def __init__(self, variances: ArrayLike, *, name: str = "variances", check: bool = True) -> None:
-        self.variances = as_float_array(variances, name, (0, 1))
-        if check:
-            check_variances(self.variances, name)
+        self.variances = as_float_array(variances, name, (0, 1), VARIANCES if check else None)
         self.n_samples = len(self.variances) if self.variances.ndim else None
         self.n_features = None
 

@@ -10,7 +10,7 @@ import numpy as np
 from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import roots
-from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_variances
+from ...support.validation import VARIANCES, Array, ArrayLike, FloatArray, as_float_array
 from .base import Covariance, Psd, Terms
 from .diagonal import Diagonal
 from .full import Full
@@ -61,8 +61,7 @@ class Shared(Covariance):
         self.is_diagonal = arrays[0].ndim == 1
         stacked = np.stack(arrays)
         if self.is_diagonal:
-            check_variances(stacked, name)
-            self.packed = stacked
+            self.packed = as_float_array(stacked, name, (2,), VARIANCES)
         else:
             self.packed = Full(stacked, psd=psd, name=name).packed
         self.n_samples = None

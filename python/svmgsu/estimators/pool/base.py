@@ -17,7 +17,7 @@ from ..._repr import ShowsFit
 from ...data.gaussians import Gaussians, with_gaps
 from ...exceptions import ConvergenceWarning
 from ...io.frames import table_for_fit, table_for_predict
-from ...models.linear import depends_on_class, new_samples
+from ...models.linear import new_samples
 from ...outofcore.blocks import Blocks
 from ...support.labels import check_raw_weights
 from ...support.parallel import Team
@@ -180,7 +180,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         else:
             seen = observe(X, cov, std)
             data = with_gaps(seen.values, seen.cov, seen.names)
-        if depends_on_class(data.cov):
+        if data.cov is not None and data.cov.needs_classes:
             raise ValueError("cov: one covariance per class cannot be known of samples without a class")
         return data
 

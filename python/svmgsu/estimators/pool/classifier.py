@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from ...data.soft_labels import read_labels
 from ...io.frames import check_scored, column_named
-from ...support.labels import class_factors
+from ...support.labels import class_factors, read_labels
 from ...support.validation import Array, FloatArray
 from ..inputs import ROUTED
 from ..linear import labels_of
