@@ -106,7 +106,7 @@ class _OnCluster:
         return {**state, "client": None}  # which cannot be pickled
 
 
-class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
+class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):  # type: ignore[misc]
     """Train `LinearSVMGSU`, whose parameters it has, on a Dask cluster.
 
     `fit` takes Dask arrays or data frames, for which predictions are lazy. `to_local()` returns a
@@ -135,7 +135,7 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
         return super().predict_proba(X, cov, std, prior)
 
 
-class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):
+class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):  # type: ignore[misc]
     """Train `LinearSVRGSU`, whose parameters it has, on a Dask cluster: see `DaskLinearSVMGSU`."""
 
     _local_kind = LinearSVRGSU

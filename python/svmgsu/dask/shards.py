@@ -17,7 +17,6 @@ from ..support.validation import Array
 from .rounds import Bundle, Rounds, Shard, collected, workers_of
 
 PARTS = 4  # that the samples of a worker are cut into at least
-UNEVEN = 1.2  # times the mean number of samples that a worker may have
 
 
 def is_dask(given: Any) -> bool:
@@ -117,24 +116,6 @@ def spans_of(starts: list[int], group: int, most: int) -> list[tuple[int, int]]:
     return found
 
 
-def balanced(sizes: list[int], homes: list[str], workers: list[str]) -> list[str]:
-    """Return the worker of each shard: the one that has it, unless others would have far less to do."""
-    homes, load = list(homes), dict.fromkeys(workers, 0)
-    for size, home in zip(sizes, homes, strict=True):
-        load[home] += size
-    fair = sum(sizes) / len(workers)
-    for _ in sizes:
-        full, free = max(workers, key=load.__getitem__), min(workers, key=load.__getitem__)
-        can = [k for k, home in enumerate(homes) if home == full and sizes[k] < load[full] - load[free]]
-        if load[full] <= UNEVEN * fair or not can:
-            break
-        k = max(can, key=lambda k: (min(sizes[k], load[full] - fair), -sizes[k]))
-        homes[k] = free
-        load[full] -= sizes[k]
-        load[free] += sizes[k]
-    return homes
-
-
 class Shards:
     """The samples of Dask collections as shards on the workers.
 
@@ -172,7 +153,7 @@ class Shards:
         """Make the shards, each where its samples are.
 
         Groups within one block are taken from it without a copy; the few that are not are joined by one of
-        the workers that have a part. What a worker has much too much of goes to another.
+        the workers that have a part.
         """
         client = self.rounds.client
         workers = workers_of(client, self.rounds.timeout)
@@ -190,7 +171,6 @@ class Shards:
                 )
         holders = client.who_has(futures)
         homes = [next(iter(holders.get(future.key, ())), workers[0]) for future in futures]
-        homes = balanced([last - first for first, last in spans], homes, sorted({*workers, *homes}))
         bundles = {}
         for home in sorted(set(homes)):
             own = [future for future, at in zip(futures, homes, strict=True) if at == home]

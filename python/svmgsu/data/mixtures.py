@@ -21,6 +21,7 @@ from ..support.validation import (
     as_float_array,
     as_generator,
     check_count,
+    check_range,
 )
 from .covariances import Full, chosen_rows
 from .covariances.full import SYMMETRY_TOLERANCE, first_indefinite
@@ -78,7 +79,7 @@ class Mixtures:
                 raise ValueError(f"mean: there is no {what} in an array of shape {self.mean.shape}")
         self.weights = as_float_array(weights, "weights", (2,), FINITE)
         _check_weights(self.weights, (count, components))
-        self.cov = as_float_array(cov, "cov", (3, 4), VARIANCES if np.ndim(cov) == 3 else FINITE)
+        self.cov = as_float_array(cov, "cov", (3, 4), FINITE)
         _check_cov(self.cov, self.mean.shape)
         self.shape: tuple[int, int] = (count, n)
         self.feature_names_in_ = names_of(None, feature_names, n)
@@ -217,6 +218,7 @@ def _check_cov(cov: Array, shape: tuple[int, ...]) -> None:
     if cov.shape not in (shape, (*shape, n)):
         raise ValueError(f"cov: shape {cov.shape}; expected variances {shape} or matrices {(*shape, n)}")
     if cov.ndim == 3:
+        check_range(cov, "cov", *VARIANCES)
         return
     for part in blocks(shape[0], shape[1] * n * n):
         matrices = np.ascontiguousarray(cov[part].reshape(-1, n, n))

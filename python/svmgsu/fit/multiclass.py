@@ -70,17 +70,10 @@ class Scheme:
 
 
 class Classification:
-    """Labels and weights of a problem. A sample with a soft label has a row for each possible class.
+    """Labels and weights of a problem.
 
-    Parameters
-    ----------
-    classes : array of shape (K,)
-    codes : array of shape (rows,)
-        The index of each row's class.
-    copies : Copies
-        The sample of each row.
-    sample_weights : array of shape (rows,)
-    options : Options
+    A sample with a soft label has a row for each possible class. `codes` has the class of each row, `copies`
+    its sample.
     """
 
     name: losses.Task = "classification"

@@ -45,13 +45,8 @@ _ADVICE = {
 class Memory:
     """Samples in memory, as training sees them.
 
-    Parameters
-    ----------
-    data : Gaussians
-    labels : array of shape (l,), optional
-        The classes, on which covariances may depend.
-    repeat : array, optional
-        The sample of each row, where samples with soft labels stand for several rows.
+    `labels` are the classes, on which covariances may depend. `repeat` has the sample of each row, where
+    samples with soft labels stand for several rows.
     """
 
     def __init__(self, data: Gaussians, labels: Array | None = None, repeat: Array | None = None) -> None:
@@ -97,16 +92,7 @@ class Memory:
 
 
 class Problem:
-    """Samples with their targets, checked once.
-
-    Parameters
-    ----------
-    source : Memory or DataSource
-        Where the samples are.
-    task : Classification or Regression
-        The targets and weights, and what a fit makes of them.
-    options : Options
-    """
+    """Samples with their targets: where they are, what a fit makes of them, and how."""
 
     def __init__(
         self,
@@ -154,34 +140,6 @@ class Problem:
             how = "train" if self.interrupted and calibration == "cv" else calibration
             calibrate(self, model, how, core, team, groups)
         return model
-
-    def path(
-        self,
-        lams: FloatArray,
-        *,
-        rows: Array | None = None,
-        threads: int = 1,
-        report: Report = None,
-        done: Callable[[], None] = lambda: None,
-        reserved: float = 0.0,
-    ) -> dict[int, Any]:
-        """Return the models at `lams`, by their places; each fit starts from that of the next larger λ.
-
-        Models of small λ are missing where the time, less the share that is `reserved`, was over.
-        """
-        models: dict[int, Any] = {}
-        last: Any = None
-        for index in np.argsort(-lams, kind="stable").tolist():
-            core = self.options.core(len(self), float(lams[index]))
-            core.threads = threads
-            core.max_seconds = self.options.seconds_left(reserved)
-            if last is not None and not core.max_seconds:
-                break
-            last = models[index] = self.task.solve(
-                self, core, start=last, rows=rows, report=report, team=Team(threads), quiet=True
-            )
-            done()
-        return models
 
     def run(
         self,

@@ -28,14 +28,8 @@ _SETTLED = 1e-6  # relative change of the scatter
 class Regression:
     """Targets and weights of a problem.
 
-    Parameters
-    ----------
-    targets : array of shape (l,)
-    errors : array of shape (l,), or None
-        The standard errors of the targets. With the squared loss they make a likelihood, and the scatter τ
-        of the relation itself is estimated with it.
-    sample_weights : array of shape (l,)
-    options : Options
+    Standard `errors` of the targets make a likelihood of the squared loss, and the scatter τ of the relation
+    itself is estimated with it.
     """
 
     name: losses.Task = "regression"

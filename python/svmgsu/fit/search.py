@@ -61,27 +61,33 @@ def choose(problem: Problem, groups: Any = None) -> SearchResult:
     team = Team(options.threads)
     count = counter(options.verbose is True, len(jobs) * len(lams), "svmgsu search")
 
-    def done() -> None:
-        team.go_on()
-        count()
-
     def run(job: tuple[int, int]) -> None:
         s, f = job
         if job != jobs[0] and not options.seconds_left(_FOR_REFIT):
             return
         known, new = folds[f]
         scaled = Problem(problem.source, problem.task, options, float(scales[s]))
-        models = scaled.path(
-            lams,
-            rows=known,
-            threads=team.inner(len(jobs)),
-            report=lambda progress: not team.stopped,
-            done=done,
-            reserved=_FOR_REFIT,
-        )
-        for k, model in models.items():
+        threads = team.inner(len(jobs))
+        last: Any = None
+        # Each fit starts from that of the next larger λ.
+        for k in np.argsort(-lams, kind="stable").tolist():
+            core = options.core(len(problem), float(lams[k]))
+            core.threads = threads
+            core.max_seconds = options.seconds_left(_FOR_REFIT)
+            if last is not None and not core.max_seconds:
+                break
+            last = problem.task.solve(
+                scaled,
+                core,
+                start=last,
+                rows=known,
+                report=lambda progress: not team.stopped,
+                team=Team(threads),
+                quiet=True,
+            )
             team.go_on()
-            scores[s, k, f] = _score(problem, model, known, new)
+            count()
+            scores[s, k, f] = _score(problem, last, new)
 
     team.map(run, jobs)
     tried = ~np.isnan(scores)
@@ -153,7 +159,7 @@ def _projections(problem: Problem) -> FloatArray:
     return problem.source.margins(direction)[0][:, 0]
 
 
-def _score(problem: Problem, model: Any, known: Array, new: Array) -> float:
+def _score(problem: Problem, model: Any, new: Array) -> float:
     """Return the score of held-out rows; greater is better."""
     task = problem.task
     if isinstance(task, Regression):

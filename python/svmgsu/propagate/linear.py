@@ -1,7 +1,7 @@
 """Linear maps of the features, as covariances need them: x → A x turns Σ into A Σ Aᵀ.
 
-A map is one matrix, a diagonal, a choice of columns, a Jacobian that differs from sample to sample, or made
-of others: one after the other, or side by side.
+A map is one matrix, factors of the features, a choice of columns, or made of others: one after the other, or
+side by side. Factors may differ from sample to sample, as the derivative of a function of each value does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..support.arrays import blocks, dense, roots, stack_columns
-from ..support.validation import FINITE, Array, ArrayLike, Matrix, as_float_array, is_sparse
+from ..support.validation import Array, ArrayLike, Matrix, is_sparse
 
 
 class LinearMap(ABC):
@@ -185,33 +185,6 @@ class SelectMap(LinearMap):
         return np.ones(self.outputs)
 
 
-class JacobianMap(LinearMap):
-    """x → J_i x: a matrix of its own for each sample, J of shape (l, m, n)."""
-
-    def __init__(self, jacobians: Array) -> None:
-        self.jacobians = jacobians
-        self.samples, self.outputs, self.features = jacobians.shape
-
-    def rows(self, vectors: Array, owner: Array) -> Array:
-        first = np.flatnonzero(np.diff(owner, prepend=-1))
-        # The usual case, as many vectors for every sample, is one batched product.
-        if len(first) and len(owner) % len(first) == 0 and (np.diff(first) == len(owner) // len(first)).all():
-            matrices = self.jacobians[owner[first]].transpose(0, 2, 1).astype(vectors.dtype)
-            each = vectors.reshape(len(first), -1, self.features)
-            return np.asarray(np.matmul(each, matrices)).reshape(-1, self.outputs)
-        out = np.empty((len(vectors), self.outputs), dtype=vectors.dtype)
-        for a, b in zip(first, np.append(first[1:], len(owner)), strict=True):
-            out[a:b] = vectors[a:b] @ self.jacobians[owner[a]].T
-        return out
-
-    def entries(self) -> Array:
-        return self.jacobians
-
-    def factors_of_variances(self, variances: Array, first: int) -> Array:
-        some = self.jacobians[first : first + len(variances)].transpose(0, 2, 1)
-        return np.asarray(np.sqrt(variances)[:, :, np.newaxis] * some, dtype=variances.dtype)
-
-
 class DirectionMap(LinearMap):
     """x → (I - u_i u_iᵀ) x / r_i: the Jacobian of x/|x| at r_i u_i, never written out."""
 
@@ -318,17 +291,6 @@ def reached(linear_map: LinearMap, uncertain: Array) -> Array:
     if isinstance(linear_map, MatrixMap):
         return np.asarray(linear_map.matrix[:, uncertain].any(axis=1))
     return np.full(linear_map.outputs, uncertain.any())
-
-
-def as_matrix_map(A: ArrayLike) -> LinearMap:
-    """Return the map of a matrix (m, n), or of one for each sample, (l, m, n)."""
-    array = as_float_array(A, "A", (2, 3), FINITE)
-    return MatrixMap(array.astype(np.float64)) if array.ndim == 2 else JacobianMap(array)
-
-
-def as_scale_map(d: ArrayLike) -> LinearMap:
-    """Return the map of factors (n,), or of factors for each sample, (l, n)."""
-    return ScaleMap(as_float_array(d, "d", (1, 2), FINITE))
 
 
 def as_select_map(columns: ArrayLike, features: int | None) -> SelectMap:

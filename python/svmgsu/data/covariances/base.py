@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from ...propagate.linear import LinearMap, as_matrix_map, as_scale_map, as_select_map
+from ...propagate.linear import LinearMap, MatrixMap, ScaleMap, as_select_map
 from ...support.arrays import blocks, in_blocks, roots
 from ...support.memory import require_memory
 from ...support.sparse import SparseRows
-from ...support.validation import Array, ArrayLike, FloatArray, Matrix
+from ...support.validation import FINITE, Array, ArrayLike, FloatArray, Matrix, as_float_array
 
 if TYPE_CHECKING:
     from .full import Full
@@ -154,8 +154,8 @@ class Covariance(ABC):
 
         Parameters
         ----------
-        A : array of shape (m, n) or (l, m, n)
-            One matrix, or one for each sample.
+        A : array of shape (m, n)
+            The matrix.
 
         Examples
         --------
@@ -163,14 +163,15 @@ class Covariance(ABC):
         >>> svmgsu.Diagonal([[1.0, 4.0]]).map([[1.0, 1.0]]).to_full()
         array([[[5.]]])
         """
-        linear_map = A if isinstance(A, LinearMap) else as_matrix_map(A)
+        if not isinstance(A, LinearMap):
+            A = MatrixMap(as_float_array(A, "A", (2,), FINITE).astype(np.float64))
         for what, have, want in (
-            ("features", linear_map.features, self.n_features),
-            ("samples", linear_map.samples, self.n_samples),
+            ("features", A.features, self.n_features),
+            ("samples", A.samples, self.n_samples),
         ):
             if have is not None and want is not None and have != want:
-                raise ValueError(f"{linear_map.name}: it is for {have} {what}, but the covariance has {want}")
-        return self._mapped(linear_map)
+                raise ValueError(f"{A.name}: it is for {have} {what}, but the covariance has {want}")
+        return self._mapped(A)
 
     def scale_features(self, d: ArrayLike) -> Covariance:
         """Return the covariance of d x, feature by feature: diag(d) Σ_i diag(d).
@@ -187,7 +188,7 @@ class Covariance(ABC):
         array([[[100.,   0.],
                 [  0.,   4.]]])
         """
-        return self.map(as_scale_map(d))
+        return self.map(ScaleMap(as_float_array(d, "d", (1, 2), FINITE)))
 
     def select(self, columns: ArrayLike) -> Covariance:
         """Return the covariance of some features.
