@@ -152,9 +152,6 @@ def test_single_precision_survives_a_change_of_units(unit, how, kind):
         "isotropic": lambda: svmgsu.Isotropic(V[:, 0].copy()),
     }[kind]()
     A = unit * (np.array([[1.0, -2.0], [3.0, 1.0]]) if "mixes" in how else np.diag([1.0, 2.0]))
-    if how == "scaling":
-        image = cov.scale_features(np.diag(A))
-    else:
-        image = cov.map(A)
+    image = cov.scale_features(np.diag(A)) if how == "scaling" else cov.map(A)
     wanted = A @ cov.to_full(2, 2) @ A.T
     np.testing.assert_allclose(image.to_full(), wanted, rtol=1e-6, atol=1e-6 * unit**2)
