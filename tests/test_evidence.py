@@ -169,7 +169,7 @@ def test_a_split_counts_when_all_its_systems_are_there():
 
 def test_the_page_says_that_a_run_is_not_complete_and_where_it_loses(tmp_path):
     page = report.write(tmp_path, ten_splits(gain=-0.05)[:12], quick=False).read_text(encoding="utf-8")
-    assert "**The run is not complete**: 1 of 29 rows have records, with 3 to 3 of 10 splits" in page
+    assert "**The run is not complete**: 1 of 29 rows have records, with 3 of 10 splits" in page
     assert "## Where it loses" in page
     assert "A lower mean excess has: boosting, values" in page
     assert (tmp_path / report.PICTURE).stat().st_size > 5000

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import tables
 from .rule import ALL, ENOUGH, one_of_each_family, summary
-from .run import Record
+from .run import CURVE_SIZES, Record
 from .systems import DEFAULT, LINEAR, PUBLISHED, STACK
 from .tasks import GROUPS, ROWS
 
@@ -82,7 +82,7 @@ def state(figures: dict[str, Any]) -> str:
         counts = [row["splits"] for row in rows.values()]
         words += (
             f"\n\n**The run is not complete**: {len(rows)} of {len(ROWS)} rows have records, with "
-            f"{min(counts)} to {max(counts)} of {ENOUGH} splits each. Standard errors are rough."
+            f"{_range(counts)} of {ENOUGH} splits each. Standard errors are rough."
         )
     return words
 
@@ -98,12 +98,11 @@ def sentence(figures: dict[str, Any]) -> str:
     ]
     single = [name for name in rivals if name != STACK]
     splits = sorted({row["splits"] for row in rows.values()})
-    counted = f"{splits[0]}" if len(splits) == 1 else f"{splits[0]} to {splits[-1]}"
     data = {row["title"].split(",")[0].split()[0] for row in rows.values()}
     words = (
-        f"In {len(rows)} rows on {len(data)} data sets ({counted} splits each), models with default settings "
-        f"have a loss {_percent(ours['mean'])} above that of the best system of a row, "
-        f"{_percent(ours['worst'])} in the worst one"
+        f"In {len(rows)} rows on {len(data)} data sets ({_range(splits)} splits each), the loss of models "
+        f"with default settings is on average {_percent(ours['mean'])} above that of the best "
+        f"system of a row, {_percent(ours['worst'])} in the worst one"
     )
     if single:
         words += f"; the best tuned rival, {single[0]}, {_percent(standing[single[0]]['mean'])}"
@@ -118,6 +117,11 @@ def sentence(figures: dict[str, Any]) -> str:
         )
     lower = [name for name in rivals if standing[name]["mean"] < ours["mean"]]
     return words + (f" A lower mean excess has: {', '.join(lower)}." if lower else "")
+
+
+def _range(counts: list[int]) -> str:
+    least, most = min(counts), max(counts)
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _percent(x: float) -> str:
@@ -268,6 +272,7 @@ def curves_picture(curves: dict[str, Any], path: Path) -> None:
         1, len(curves), figsize=(4.4 * len(curves), 3.3), layout="constrained", squeeze=False
     )
     for axes, (row, systems) in zip(panels[0], curves.items(), strict=True):
+        axes.set_prop_cycle(color=["#2166ac", "#e08214", "#1b7837", "#4d4d4d"])
         for name, sizes in systems.items():
             order = sorted(sizes, key=int)
             style = {"color": "#b2182b", "linewidth": 2.2} if name == DEFAULT else {"linewidth": 1}
@@ -282,6 +287,8 @@ def curves_picture(curves: dict[str, Any], path: Path) -> None:
                 **style,
             )
         axes.set(xscale="log", xlabel="training samples", title=titles[row])
+        axes.set_xticks(CURVE_SIZES, [f"{size:,}" for size in CURVE_SIZES])
+        axes.set_xticks([], minor=True)
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("log-loss")
     panels[0][-1].legend(fontsize=7)
