@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from astropy import units
 from astropy.table import QTable, Table
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -201,3 +202,21 @@ def test_what_is_no_table_yet_is_refused_with_the_cure():
 def test_labels_in_bytes_as_fits_has_them():
     model = svmgsu.LinearSVMGSU().fit(X, np.where(Y == 1, b"star", b"quasar"), std=E)
     assert model.classes_.tolist() == ["quasar", "star"]
+
+
+def test_a_scaler_that_makes_features_of_uncertainties_is_told_of():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    table = pd.DataFrame({"flux": rng.normal(size=40) + y, "flux_err": rng.uniform(0.1, 0.3, 40)})
+    scaled = make_pipeline(StandardScaler(), svmgsu.LinearSVMGSU())
+    with pytest.warns(
+        UserWarning, match=r"flux_err were taken as features.*svmgsu.Propagate\(StandardScaler"
+    ):
+        scaled.fit(table, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_pipeline(svmgsu.Propagate(StandardScaler()), svmgsu.LinearSVMGSU()).fit(table, y)
+        scaled.fit(table.rename(columns={"flux_err": "size"}), y)
+        scaled.fit(table.to_numpy(), y)
+        chosen = ColumnTransformer([("values", StandardScaler(), ["flux"])])
+        make_pipeline(chosen, svmgsu.LinearSVMGSU()).fit(table, y)

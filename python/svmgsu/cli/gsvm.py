@@ -7,6 +7,7 @@ The kernel classifier of `-t 2`, f(x) = Σ α_j exp(-γ |x - x_j|²) + b, is her
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from ..io.dataset import Dataset
 from ..io.files import encoded, read_bytes
 from ..io.output import replacing
 from ..io.predictions import write_predictions
-from ..io.text import read_text
+from ..io.text import read_svmlight, read_text
 from ..models.calibration import Calibration
 from ..models.files import parse
 from ..models.regressor import RegressionModel
@@ -334,13 +335,10 @@ def is_kernel_file(text: bytes) -> bool:
 
 def parse_kernel(text: bytes, name: str) -> KernelModel:
     """Read a kernel model from the bytes of its file; `name` is for messages."""
-    lines = text.decode("utf-8", "replace").splitlines()
+    head, line, vectors = text.partition(b"\nSV")
     items: dict[str, str] = {}
-    place = 1
-    for place, line in enumerate(lines, 1):
-        key, _, rest = line.strip().partition(" ")
-        if key == "SV":
-            break
+    for place, words in enumerate(head.decode("utf-8", "replace").splitlines(), 1):
+        key, _, rest = words.strip().partition(" ")
         if key in items:
             raise _core.FormatError(f"{name}:{place}: '{key}' is there twice")
         items[key] = rest.strip()
@@ -351,33 +349,18 @@ def parse_kernel(text: bytes, name: str) -> KernelModel:
     for key in ("lambda", "gamma"):
         if numbers[key] <= 0:
             raise _core.FormatError(f"{name}: {key}: expected a number > 0, got {items[key]}")
-    rows = [_support(line, f"{name}:{k}") for k, line in enumerate(lines[place:], place + 1) if line.strip()]
-    if not rows:
+    if not line or not vectors.strip():
         raise _core.FormatError(f"{name}: a kernel model without support vectors after the line SV")
-    width = max(max(row, default=0) for _, row in rows)
-    require_memory(8 * width * len(rows), f"{name}: {len(rows)} support vectors of {width} features")
-    support = np.zeros((len(rows), width))
-    for k, (_, row) in enumerate(rows):
-        for j, value in row.items():
-            support[k, j - 1] = value
-    alpha = np.array([alpha for alpha, _ in rows])
+    # Lines `alpha j:v ...` are those of svmlight; empty lines above keep their numbers in messages.
+    file = io.BytesIO(b"\n" * (head.count(b"\n") + 1) + vectors)
+    file.name = name
+    data, alpha = read_svmlight(file, sparse=False)
     platt = (numbers["sigmA"], numbers["sigmB"])
-    kind = items.get("cov_mat_type", "")
-    return KernelModel(
-        support, alpha, numbers["b"], numbers["gamma"], numbers["lambda"], platt, cov_mat_type_=kind
+    model = KernelModel(
+        data.mean, alpha.astype(float), numbers["b"], numbers["gamma"], numbers["lambda"], platt
     )
-
-
-def _support(line: str, where: str) -> tuple[float, dict[int, float]]:
-    """Read a line `alpha j:v ...`."""
-    first, *rest = line.split()
-    row: dict[int, float] = {}
-    for word in rest:
-        index, _, value = word.partition(":")
-        if not index.isdecimal() or not 0 < int(index) <= 10_000_000:
-            raise _core.FormatError(f"{where}: expected index:value with an index from 1 on, got {word!r}")
-        row[int(index)] = _number(value, where)
-    return _number(first, where), row
+    model.cov_mat_type_ = items.get("cov_mat_type", "")
+    return model
 
 
 def _number(text: str, where: str) -> float:

@@ -16,16 +16,9 @@ from ..support.validation import Array
 
 @dataclass
 class Report:
-    """What a reader found.
+    """What a reader found: samples of each file, how many were dropped, and notes of what was chosen.
 
-    Attributes
-    ----------
-    found : dict
-        How many samples each file has.
-    dropped : dict
-        How many of them were left out, because another file lacks their id or a value is missing.
-    notes : list of str
-        Choices that were made and that a user may want to know.
+    Samples are dropped where another file lacks their id, or a value is missing.
     """
 
     found: dict[str, int] = field(default_factory=dict)
@@ -45,24 +38,9 @@ class Report:
 class Dataset:
     """Samples from files. Unpacks into its first two parts: `data, y = svmgsu.read(...)`.
 
-    Attributes
-    ----------
-    data : Gaussians
-        Means and covariances; with `feature_names_in_` where the file has names of columns.
-    y : array or None
-        Labels; or the probabilities of `classes`, one column for each; or numbers.
-    ids : array of str or None
-        Names of the samples.
-    report : Report
-        What was found and what was dropped.
-    classes : array or None
-        The classes that the columns of y are of, where y holds class probabilities.
-    y_std : array or None
-        Standard errors of y, where y holds numbers and the file has errors of them.
-    columns : Columns or None
-        What the columns of a table were understood as.
-    task : {"classification", "regression"} or None
-        What the target of a table was taken for.
+    `y` holds labels, numbers, or probabilities of the `classes` in columns; `y_std` the standard errors of
+    numbers. `ids` name the samples. `report` says what was found and dropped, `columns` what the columns of a
+    table were understood as, and `task` what its target was taken for.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -94,8 +95,11 @@ def table_for_fit(
     Series in `y` and among those `aligned` must have the index of X.
     """
     if not is_frame(X):
-        if type(X) is np.ndarray and (cov is not None or std is not None):
-            _warn_of_scaling(X, "std" if cov is None else "cov")
+        if type(X) is np.ndarray:
+            if cov is None and std is None:
+                _warn_of_lost_names(X)
+            else:
+                _warn_of_scaling(X, "std" if cov is None else "cov")
         return X, y
     names = names_of(X)
     if not all(isinstance(name, str) for name in names) or len(X) == 0:
@@ -159,6 +163,30 @@ def _column_of(X: Any, names: list[str], y: Any) -> str | None:
     if not isinstance(name, str) or name not in names:
         return None
     return name if np.array_equal(np.asarray(y), np.asarray(X[name])) else None
+
+
+def _warn_of_lost_names(X: Array) -> None:
+    """Warn if a pipeline was given a table with uncertainties, and a step before this one lost their names.
+
+    Only the pipeline knows the names: `fit` sees an array. So the pipeline is looked for among the callers.
+    """
+    frame = sys._getframe(2)
+    while frame is not None:
+        pipeline = frame.f_locals.get("self") if frame.f_code.co_name == "fit" else None
+        names = getattr(pipeline, "feature_names_in_", None) if hasattr(pipeline, "steps") else None
+        # A step that takes some of the columns, or makes others, is taken to know what it does.
+        if names is not None and X.ndim == 2 and len(names) == X.shape[1]:
+            with contextlib.suppress(ColumnError):
+                found = understand([str(name) for name in names]).values
+                errors = [column for pairs in found.values() for column in pairs.values()]
+                if errors:
+                    first = type(pipeline.steps[0][1]).__name__
+                    warn(
+                        f"X: the uncertainties {listed(errors, 3)} were taken as features, since {first} "
+                        f"returns an array without names; svmgsu.Propagate({first}()) keeps them as such"
+                    )
+            return
+        frame = frame.f_back  # type: ignore[assignment]
 
 
 def _warn_of_scaling(X: Array, given: str) -> None:

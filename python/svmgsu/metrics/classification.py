@@ -29,18 +29,10 @@ MEASURES_AT_K = {
 class ClassMetrics:
     """Hold the measures of one class against the rest.
 
-    Attributes
-    ----------
-    label : object
-        The class.
-    samples, predicted : float
-        The number of samples of the class, and of samples predicted to be of it; by weight.
-    precision, recall, f_score : float
-        0 where they are undefined, as in scikit-learn.
-    average_precision : float
-        NaN for a class without samples, as are recall and average precision at k.
-    precision_at, recall_at, average_precision_at : dict
-        Measures of the k samples with the greatest decision values, by k. They ignore weights.
+    `samples` and `predicted` count samples of the class, and those predicted to be of it, by weight.
+    Precision, recall and F-score are 0 where they are undefined, as in scikit-learn; rankings are NaN for a
+    class without samples. Measures `at` k, by k, are of the k samples with the greatest decision values,
+    without weights.
     """
 
     label: object
@@ -59,27 +51,11 @@ class ClassMetrics:
 class Evaluation:
     """Hold what `evaluate` measured.
 
-    Attributes
-    ----------
-    labels : list
-        The classes; of two, the second is the positive one.
-    samples : int
-        The number of samples.
-    accuracy : float
-        The fraction of correct predictions.
-    precision, recall, f_score, average_precision : float
-        Of the positive class, or means over more than two classes. Classes without samples are left out of
-        means of rankings.
-    precision_at, recall_at, average_precision_at : dict
-        The same of the k samples with the greatest decision values, by k.
-    mean_average_precision : float
-        Mean over all classes, also for two.
-    log_loss, calibration_error : float or None
-        Of the probabilities, if they were given.
-    confusion : array of shape (K, K)
-        Samples (by weight): a row per true class, a column per predicted class.
-    by_class : list of ClassMetrics
-        The measures of each class against the rest.
+    Of two classes the second is positive, and precision, recall, F-score and average precision are its own;
+    of more they are means over the classes, in rankings over those with samples. `mean_average_precision` is
+    the mean over all classes, also of two. `log_loss` and `calibration_error` need probabilities, else they
+    are None. `confusion` has a row per true class and a column per predicted one; `by_class` has each class
+    against the rest.
     """
 
     labels: list[object]

@@ -16,20 +16,9 @@ from ..support.validation import ArrayLike, FloatArray, as_float_array, check_fi
 class RegressionEvaluation:
     """Hold what `evaluate_regression` measured.
 
-    Attributes
-    ----------
-    samples : int
-        The number of samples.
-    rmse, mae : float
-        Root mean squared error and mean absolute error.
-    r2 : float
-        Coefficient of determination; NaN for constant targets.
-    bias : float
-        The mean of prediction - target.
-    log_likelihood : float or None
-        Mean log density of the targets under N(prediction, std²), if std was given.
-    coverage : float or None
-        Fraction of targets within one std of their prediction; 0.683 if errors are normal and std is right.
+    `r2` is NaN for constant targets; `bias` is the mean of prediction - target. Given std, `log_likelihood`
+    is the mean log density of the targets under N(prediction, std²), and `coverage` the fraction of targets
+    within one std: 0.683 if errors are normal and std is right.
     """
 
     samples: int

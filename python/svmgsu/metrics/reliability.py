@@ -15,16 +15,8 @@ STRATEGIES = ("uniform", "quantile")
 class Bins(NamedTuple):
     """Hold samples binned by their probability; empty bins are left out.
 
-    Attributes
-    ----------
-    probability : array
-        Mean predicted probability in each bin.
-    frequency : array
-        Observed frequency in each bin.
-    weight : array
-        The bin's fraction of all samples, by weight.
-    samples : array
-        Number of samples in the bin.
+    Of each bin: the mean predicted probability, the observed frequency, its share of all samples by weight,
+    and the number of samples.
     """
 
     probability: FloatArray

@@ -132,41 +132,13 @@ class WhatIf:
 class Report:
     """Hold what `svmgsu.report` found.
 
-    Attributes
-    ----------
-    task : {"classification", "regression"}
-        What was predicted.
-    title : str
-        Title of the page.
-    table : Table
-        The samples that took part.
-    features : list of Feature
-        Spread, uncertainties and remarks of each feature.
-    measure, second_measure : str
-        Measures of the systems; less of the first is better.
-    systems : list of SystemScore
-        The models that were compared.
-    advice : Advice
-        The answer and the recommended model.
-    warnings : list of str
-        What may make the answer wrong: leaks, ids, sorted targets, constant columns.
-    pool : list of PoolMember
-        What the pool of small models learnt: its members and their weights.
-    reliability : Reliability or None
-        Predicted against observed frequencies.
-    expected_changes : float or None
-        Expected fraction of samples whose predicted class changes if all are measured exactly; for a
-        regression the root mean square by which predictions move.
-    remeasure : list of Remeasure
-        Samples for which a better measurement changes most.
-    what_if : WhatIf or None
-        The score against the size of all uncertainties.
-    notes : list of str
-        What was left out or chosen, and why.
-    settings : dict
-        Seed, folds, and whether it was quick.
-    seconds : float or None
-        How long it took; None where times were left out.
+    `advice` is the answer and the recommended model; `systems` are the models that were compared, by
+    `measure` (less is better) and `second_measure`. `table` and `features` describe the samples, `warnings`
+    name what may make the answer wrong: leaks, ids, sorted targets, constant columns. `expected_changes` is
+    the fraction of samples whose predicted class would change if all were measured exactly (for a regression,
+    the root mean square by which predictions would move), and `remeasure` lists those that change most.
+    `pool` has the members of the pool, `reliability` predicted against observed frequencies, `what_if` the
+    score against the size of all uncertainties; `notes` say what was left out or chosen, and why.
     """
 
     task: str

@@ -23,22 +23,18 @@ def posterior(data: Gaussians, population: Deconvolution | None = None) -> Gauss
 
         mean  m + T (T + Σ_i)⁻¹ (x_i − m),   covariance  T − T (T + Σ_i)⁻¹ T.
 
-    For training on noisy samples and use on precise ones: the measured means are spread too widely, and
-    their raw covariance would add the noise a second time. Not for use on samples as noisy as those of
-    training, where it harms, unless these are treated in the same way.
-
-    Assumes one Gaussian population for both classes: samples are drawn towards the common mean, so that
-    classes far apart compared with their widths move towards each other. It uses no labels, since those of
-    new samples are not known. Assumes noise that is independent of the truth.
+    Assumes one Gaussian population for all classes, which are drawn towards the common mean, and noise that
+    is independent of the truth. For training on noisy samples and use on precise ones: there the measured
+    means are spread too widely. Harms on samples as noisy as those of training, unless they are treated
+    alike.
 
     Parameters
     ----------
     data : Gaussians
         The measurements with their noise.
     population : fitted Deconvolution, optional
-        By default `svmgsu.Deconvolution(1)`, one Gaussian, fitted to the data. With more components nothing
-        is assumed of the population's shape, and `population.transform(data)` has more than one Gaussian for
-        each sample. For test data pass that of the training data.
+        By default `svmgsu.Deconvolution(1)`, one Gaussian, fitted to the data. For test data pass that of the
+        training data.
 
     Returns
     -------
@@ -75,10 +71,9 @@ def from_missing(X: ArrayLike, population: Deconvolution | None = None) -> Gauss
 
     and observed values are exact.
 
-    Assumes that values are missing at random: whether one is missing may depend on what is observed, not
-    on itself. If large values tend to be missing, both mean and covariance are wrong. The classes are
-    not told apart, so the fit averages over two distant ones. On data missing at random in training and at
-    test time alike, the conditional mean is what helps; the covariance adds little.
+    Assumes that values are missing at random: whether one is missing may depend on what is observed, not on
+    itself. Harms where large values tend to be missing: both mean and covariance are wrong then. The classes
+    are not told apart, so the fit averages over distant ones.
 
     Parameters
     ----------

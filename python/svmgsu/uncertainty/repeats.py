@@ -37,10 +37,9 @@ def from_repeats(
     them (divided by k − 1 for k repeats). The result describes one more repeat: train on it to classify
     single measurements. With `of_mean` it describes the average of the k repeats: Σ_i/k.
 
-    Assumes independent repeats: k frames of a video resemble each other, so `of_mean` then promises too
-    much. Covariances of few repeats are rough (of 5 repeats a variance is off by 70 %); shrink them, or
-    keep to the diagonal if features are many. Diagonal covariances lose what features share: on
-    utterances of single frames "full" and "lowrank" did much better.
+    Assumes independent repeats: k frames of a video resemble each other, so `of_mean` then promises too much.
+    Covariances of few repeats are rough (of 5 repeats a variance is off by 70 %): shrink them, or keep to the
+    diagonal if features are many. Harms where features are correlated and the diagonal is kept.
 
     Parameters
     ----------

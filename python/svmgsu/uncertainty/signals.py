@@ -50,14 +50,14 @@ def from_welch(
     them (see `from_repeats`). The logarithm makes the powers of windows nearly normal.
 
     Assumes that a signal is stationary: a trend over the windows counts as uncertainty. The result describes
-    one window: train on it to classify windows. To classify whole signals of the same length, pass
-    of_mean=True; the full spread would harm, for new signals are averaged too. Overlapping windows share
-    data, so the variance of the mean comes out too small: by less than a tenth for Hann windows that overlap
-    by half (the default), by up to a half for three quarters.
+    one window. To classify whole signals of the same length, pass of_mean=True; the full spread would harm,
+    for new signals are averaged too. Overlapping windows share data, so the variance of the mean comes out
+    too small: by less than a tenth for Hann windows that overlap by half (the default).
 
     Parameters
     ----------
     signals : array of shape (l, time) or (l, channels, time)
+        Signals of one or more channels.
     fs : float
         Samples a second.
     bands : dict from name to (low, high), in Hz
