@@ -57,8 +57,8 @@ def test_a_full_standard_output():
     one_line(run, "standard output: no space left on device")
 
 
-@pytest.mark.parametrize("ending", ["svm", "csv"])
-def test_a_name_that_is_not_utf8(tmp_path, ending):
+def test_a_name_that_is_not_utf8(tmp_path):
+    ending = "csv"
     stem = os.fsencode(tmp_path) + b"/caf\xe9"
     names = {part: os.fsdecode(stem + b"." + part.encode()) for part in (ending, "m", "out", "none", "bad")}
     try:

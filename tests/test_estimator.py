@@ -16,8 +16,7 @@ QUICK = {"lam": 0.1}
 @pytest.mark.filterwarnings("ignore:the optimum is the trivial classifier")  # the checks train on noise
 @parametrize_with_checks(
     [
-        svmgsu.LinearSVMGSU(lam=0.1, probability=False, tol=1e-8),
-        svmgsu.LinearSVMGSU(tol=1e-8),
+        svmgsu.LinearSVMGSU(lam=0.1, tol=1e-8),
         svmgsu.SGDSVMGSU(),
         svmgsu.LinearSVMGSU([0.1, 0.01], probability=False, tol=1e-08),
     ]

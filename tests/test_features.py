@@ -203,7 +203,7 @@ def test_mixtures_have_the_moments_of_all_their_components(name):
     )
 
 
-@pytest.mark.parametrize("x, v, w", [(0.3, 0.5, 1.7), (-2.0, 4.0, 0.2), (0.0, 1e-3, 9.0), (5.0, 30.0, 1.0)])
+@pytest.mark.parametrize("x, v, w", [(0.3, 0.5, 1.7), (5.0, 30.0, 1.0)])
 def test_moments_in_one_dimension_are_those_of_quadrature(x, v, w):
     data = svmgsu.Gaussians([[x]], [[v]])
     with mpmath.workdps(20):

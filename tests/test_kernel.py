@@ -48,7 +48,7 @@ def test_the_objective_is_that_of_the_kernel_form_and_nobody_gets_below_the_boun
         lambda v: objective(v[:-1], v[-1], X, y, variances),
         start,
         method="L-BFGS-B",
-        options={"maxiter": 300},
+        options={"maxiter": 60},
     )
     assert found.fun >= model.objective_ - model.gap_ - 1e-12
 

