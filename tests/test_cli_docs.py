@@ -47,9 +47,10 @@ def run(command, environment):
     """Return the exit code and what is printed; lines that need no shell run here, which is faster."""
     program, *words = shlex.split(command)
     if program in SCRIPTS and not set(command) & set("|<>;&$*"):
-        with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
+        said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             code = SCRIPTS[program](words)
-        return code, said.getvalue()
+        return code, said.buffer.getvalue().decode()
     done = subprocess.run(
         ["sh", "-c", command],
         env=environment,
