@@ -83,7 +83,7 @@ def test_the_joint_deconvolution_has_the_conditional_moments():
     roots = rng.normal(size=(2, 3, 3))
     S = roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(3)
     means, shares = rng.normal(size=(2, 3)), np.array([0.3, 0.7])
-    member = JointMember(mixtures=[Mixture(shares, means, S)])
+    member = JointMember("joint", mixtures=[Mixture(shares, means, S)])
     x, V = rng.normal(size=(1, 2)), np.diag([0.2, 0.5])
     seen = Observed(x, svmgsu.Diagonal(np.diag(V)[np.newaxis]), None)
     mean, variance = member.moments(View(seen, x, None, None, np.zeros(1), np.zeros(1)))

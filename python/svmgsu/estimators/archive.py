@@ -12,6 +12,7 @@ import dataclasses
 import inspect
 import json
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def _fields(kind: Any) -> dict[str, str]:
 class Archive:
     """The contents of a file that messages call `name`; what is wrong with it is a FormatError."""
 
-    def __init__(self, path: Any, name: str, classes: tuple[type, ...]) -> None:
+    def __init__(self, path: Any, name: str, classes: Iterable[type]) -> None:
         from ..io.arrays import load_archive
 
         self.name = name
@@ -116,18 +117,19 @@ class Archive:
         if isinstance(tree, dict) and "array" in tree:
             found = self._array(tree, place)
             kind = "FloatArray" if found.dtype == np.float64 else "Array"
-        elif isinstance(tree, dict):
-            kind = str(tree.get("class"))
+        elif isinstance(tree, dict) and tree.get("class") in self.classes:
+            return self._object(tree, words, place)
         elif kind == "int" and "float" in words and abs(tree) < 2**63:
             kind = "float"
         if kind not in words or (isinstance(tree, float) and not np.isfinite(tree)):
             raise self.wrong(place, annotation, tree)
-        return self._object(self.classes[kind], tree, place) if kind in self.classes else found
+        return found
 
-    def _object(self, kind: Any, tree: dict[str, Any], place: str) -> Any:
+    def _object(self, tree: dict[str, Any], words: list[str], place: str) -> Any:
+        kind: Any = self.classes[tree["class"]]
         fields = _fields(kind)
-        if set(tree) != {"class", *fields}:
-            raise self.wrong(place, f"the parts of {kind.__name__}", sorted(tree))
+        if not {base.__name__ for base in kind.__mro__} & set(words) or set(tree) != {"class", *fields}:
+            raise self.wrong(place, f"one of {words} with its parts", tree)
         found = kind(**{key: self.value(tree[key], words, f"{place}.{key}") for key, words in fields.items()})
         try:
             getattr(found, "check", lambda: None)()
@@ -145,11 +147,19 @@ class Archive:
         return np.ascontiguousarray(found)
 
 
+def _below(kind: Any) -> Iterator[Any]:
+    """Yield the subclasses of a class, and theirs."""
+    for one in kind.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
 def load(path: Any, name: str) -> Any:
     """Read the pool in a file that messages call `name`."""
-    from .pool import classifier, members, regressor
+    from .pool import classifier, mixture, regressions, regressor, samples, weights
 
-    archive = Archive(path, name, members.SAVED)
+    known = [samples.Inputs, samples.StandardErrors, mixture.Mixture, regressions.Features]
+    archive = Archive(path, name, [*known, weights.Gate, weights.PoolSummary, *_below(weights.Member)])
     kinds: dict[str, Any] = {
         "GSUClassifier": classifier.GSUClassifier,
         "GSURegressor": regressor.GSURegressor,
@@ -158,8 +168,7 @@ def load(path: Any, name: str) -> Any:
     if kind is None:
         raise archive.wrong("class", f"one of {', '.join(kinds)}", archive.tree["class"])
     settings = archive.tree.get("settings")
-    known = inspect.signature(kind).parameters
-    if not isinstance(settings, dict) or not set(settings) <= set(known):
+    if not isinstance(settings, dict) or not set(settings) <= set(inspect.signature(kind).parameters):
         raise archive.wrong("settings", f"parameters of {kind.__name__}", settings)
     for key, value in settings.items():
         if not isinstance(value, SETTINGS):

@@ -24,7 +24,7 @@ from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_choice, check_count, check_positive, is_sparse
 from ..inputs import ROUTED, keep_names, may_lack_names, same_units
 from ..observations import observe
-from .members import make_members
+from .members import Table, make_members
 from .mixture import Budget
 from .samples import (
     WIDE,
@@ -62,10 +62,16 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     __metadata_request__predict = ROUTED
     __metadata_request__score = ROUTED
 
-    _table: tuple[Any, ...]  # members, see `members.make_members`
+    _table: Table  # the members
     _task: type[Task]
     _had_noise = False  # whether `fit` was given uncertainties beside X
-    _saved: ClassVar[dict[str, str]]  # attributes in files, with their types
+    # Attributes in files, with their types.
+    _saved: ClassVar[dict[str, str]] = {
+        "inputs_": "Inputs",
+        "members_": "list[Member]",
+        "gate_": "Gate | None",
+        "pool_": "PoolSummary",
+    }
 
     def __init__(
         self,
@@ -101,7 +107,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             check_count(self.n_components, "n_components")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
-        known = dict.fromkeys(spec if isinstance(spec, str) else spec[0] for spec in self._table)
+        known = dict.fromkeys(family for family, _ in self._table)
         wanted = known if self.members is None else self.members
         self._families = (wanted,) if isinstance(wanted, str) else tuple(wanted)
         if not self._families:
@@ -255,8 +261,9 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         self.members_: list[Any] = []
         held_out: list[FloatArray] = []
         spread = task.summaries is not None
+        wide = self.inputs_.population is None
         count = int(self.n_frequencies)
-        made = make_members(self._table, self._families, self.inputs_, view, count, self._seed, spread)
+        made = make_members(self._table, self._families, view, wide, spread, count, self._seed)
         for member in made:
             if held_out and task.budget.over:
                 break

@@ -97,13 +97,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
 
     _table = CLASSES
     _task = Task
-    _saved: ClassVar[dict[str, str]] = {
-        "inputs_": "Inputs",
-        "members_": "list[LogisticMember | DensityMember | QuadraticDiscriminant | OwnCovariances]",
-        "gate_": "Gate | None",
-        "pool_": "PoolSummary",
-        "lapse_": "float",
-    }
+    _saved: ClassVar[dict[str, str]] = {**PoolEstimator._saved, "lapse_": "float"}
 
     def __init__(
         self,

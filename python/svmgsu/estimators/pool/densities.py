@@ -16,7 +16,7 @@ from ..archive import NOT_SAVED
 from ..observations import Observed
 from .mixture import Mixture, learn_mixtures
 from .samples import WIDE_SHARE, View
-from .weights import Task, classification_weights, log_pool
+from .weights import Member, Task, classification_weights, log_pool
 
 CLASS_COMPONENTS = (1, 2, 3, 5, 8)
 CLASS_FLOOR = 0.03  # the least variance of a class's component, in units of the spread
@@ -49,16 +49,13 @@ def log_priors(task: Task, rows: Array) -> FloatArray:
 
 
 @dataclass
-class DensityMember:
+class DensityMember(Member):
     """p(y | x, Σ) ∝ π_y Σ_k π_yk N(x; μ_yk, S_yk + Σ), with a temperature and biases by held-out samples."""
 
-    name: str
     mixtures: list[list[Mixture]] = field(default_factory=list)  # for each class, one for each start
     log_priors: FloatArray = field(default_factory=lambda: np.zeros(0))
     calibration: FloatArray = field(default_factory=lambda: np.zeros(0))
     setting: float = 1.0  # the number of components
-    uses_errors: bool = False
-    knows_noise: bool = True
     seed: int = field(default=0, metadata=NOT_SAVED)
 
     def learn(self, view: View, task: Task) -> FloatArray:
@@ -194,15 +191,11 @@ def _classes(task: Task, rows: Array) -> list[tuple[FloatArray, FloatArray, Floa
 
 
 @dataclass
-class JointMember:
+class JointMember(Member):
     """E[y | x, Σ] and Var[y | x, Σ] of a mixture of Gaussians for (x, y): y is missing in new samples."""
 
-    name: str = "joint deconvolution"
     mixtures: list[Mixture] = field(default_factory=list)
     components: int = 1
-    uses_errors: bool = False
-    knows_noise: bool = True
-    smooth: bool = False
     seed: int = field(default=0, metadata=NOT_SAVED)
     variance: FloatArray = field(default_factory=lambda: np.zeros(0), metadata=NOT_SAVED)  # held out
 

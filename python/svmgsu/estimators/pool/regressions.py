@@ -18,7 +18,7 @@ from ...propagate.features import spectrum
 from ...support.validation import Array, FloatArray
 from ..archive import NOT_SAVED
 from .samples import Posterior, View
-from .weights import Task
+from .weights import Member, Task
 
 LINEAR_LAMS = np.logspace(-1, -6, 6)
 FOURIER_LAMS = np.logspace(-2.5, -7, 7)
@@ -113,13 +113,9 @@ def log_probabilities(f: FloatArray) -> FloatArray:
 
 
 @dataclass
-class RegressionMember:
+class RegressionMember(Member):
     """What logistic and ridge members share: f = W z + b on features z that a map makes of a sample."""
 
-    name: str
-    uses_errors: bool  # whether standard errors are features
-    knows_noise: bool  # whether it may predict samples that are noisier than those of the fit
-    smooth: bool  # whether it predicts numbers outside the support
     features: Features | None = None
     W: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
     b: FloatArray = field(default_factory=lambda: np.zeros(1))

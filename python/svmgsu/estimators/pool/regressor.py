@@ -68,10 +68,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     _table = NUMBERS
     _task = NumberTask
     _saved: ClassVar[dict[str, str]] = {
-        "inputs_": "Inputs",
-        "members_": "list[RidgeMember | JointMember]",
-        "gate_": "Gate | None",
-        "pool_": "PoolSummary",
+        **PoolEstimator._saved,
         "y_centre_": "float",
         "y_scale_": "float",
         "noise_scale_": "FloatArray",

@@ -212,6 +212,28 @@ class NumberTask(Task):
 
 
 @dataclass
+class Member:
+    """One model of a pool; subclasses are dataclasses, whose fields are saved in files.
+
+    Members that also have `features`, `W` and `refit` are fitted again if there are more samples than take
+    part in choices.
+    """
+
+    name: str
+    uses_errors: bool = False  # whether standard errors are features
+    knows_noise: bool = True  # whether it may predict samples that are noisier than those of the fit
+    smooth: bool = False  # whether it predicts numbers outside the support
+
+    def learn(self, view: View, task: Task) -> FloatArray:
+        """Fit to all samples; return held-out predictions of the folds."""
+        raise NotImplementedError
+
+    def predict(self, view: View) -> FloatArray:
+        """Return log-probabilities of classes (l, K), or numbers (l,)."""
+        raise NotImplementedError
+
+
+@dataclass
 class PoolSummary:
     """What a pool has learnt.
 
