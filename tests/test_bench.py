@@ -7,7 +7,6 @@ import pytest
 from bench import __main__ as command
 from bench import baseline, passes, problems, rivals, solver_tables, solvers, timing
 from bench.rows import Case, Row
-from bench.timing import Time
 
 LAM = 1e-2
 
@@ -71,20 +70,6 @@ def test_a_figure_meets_its_target_or_not(figure, target, less, met):
 
 def results(**more):
     return {"machine": timing.machine(), "quick": False, "repeat": 3, "skipped": {}} | more
-
-
-def test_the_page_shows_missed_targets_times_and_what_was_skipped():
-    rows = [
-        Row("fast thing", 2.0, 1.6, group="passes"),
-        Row("slow thing", 1.2, 1.6, group="passes"),
-        Row("a", 0.5, group="training", times={"ours": Time(0.0123, 0.02)}, note="why"),
-    ]
-    text = command.report(results(skipped={"counts": "valgrind is not installed"}), rows)
-    assert "1 of 2 targets are met" in text
-    assert "| fast thing | 2× | ≥ 1.6× |" in text
-    assert "| slow thing | **1.2×** | **≥ 1.6×, missed** |" in text
-    assert "ours 12.3 ms (processor 20 ms)" in text
-    assert "Not measured: counts (valgrind is not installed)." in text
 
 
 # Comparison with an earlier run

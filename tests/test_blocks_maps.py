@@ -1,9 +1,6 @@
 """Samples that are made while blocks are read: mapped features, and copies of soft labels."""
 
 import json
-import time
-import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -82,34 +79,6 @@ def test_what_a_map_must_not_do_is_refused(data):
     mapped = opened(samples, y, memory="2MB").map(fourier)
     with pytest.raises(ValueError, match=r"memory: .* 3000 \w+ of 2000 features made as .* at least \d+ b"):
         svmgsu.train(mapped)
-
-
-@pytest.mark.parametrize("ending", ["time", "callback", "interrupt"])
-def test_a_fit_of_mapped_blocks_ends_within_a_pass(data, ending):
-    samples, y = data
-    blocks = opened(samples, y).map(lambda some: some)
-    began = []
-
-    def hear(progress):
-        began.append(time.monotonic())
-        if ending == "interrupt":
-            raise KeyboardInterrupt
-        return ending != "callback"
-
-    def slow(some):
-        if began and len(some) > 1:
-            time.sleep(0.02)
-        return some
-
-    fit = partial(svmgsu.train, blocks.map(slow), probability=False, tol=1e-12, verbose=hear)
-    if ending == "interrupt":
-        with pytest.raises(KeyboardInterrupt):
-            fit()
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
-        model = fit(max_time=0.1) if ending == "time" else fit()
-    assert model.status_ == ("limit" if ending == "time" else "stopped") and model.gap_ >= 0
 
 
 def soft_labels():

@@ -231,30 +231,6 @@ def test_of_several_isotropic_variances_the_last_in_the_line_counts(tmp_path, ca
     assert "cov: 3 lines have more than one variance; the last counts" in capsys.readouterr().err
 
 
-def test_ids_come_out_as_the_bytes_they_came_in(tmp_path, capsys):
-    ids = {
-        b"a": "caf\xe9".encode("latin-1"),
-        b"b": "Zo\xeb".encode("latin-1"),
-        b"c": "é".encode(),
-        b"d": b"\xff\xfe",
-    }
-
-    def renamed(text):
-        return b"".join(ids[line[:1]] + line[1:] + b"\n" for line in text.encode().splitlines())
-
-    cov = "a 1,1:0.1\nb 1,1:0.2\nc 1,1:0.3\nd 1,1:0.4\n"
-    trained(tmp_path, MEANS, LABELS, cov, "1")
-    wanted = (tmp_path / "m").read_bytes()
-    trained(tmp_path, renamed(MEANS), renamed(LABELS), renamed(cov), "1")
-    assert (tmp_path / "m").read_bytes() == wanted
-    assert predict_main(["-t", *words(tmp_path, "labels", "means", "m", "out")]) == 0
-    lines = (tmp_path / "out").read_bytes().splitlines()[1:]
-    assert {line.split()[0] for line in lines} == set(ids.values())
-    (tmp_path / "means").write_bytes(renamed(MEANS) + ids[b"a"] + b" 1:1\n")
-    assert predict_main(words(tmp_path, "means", "m", "out")) == 1
-    assert 'means:5: the id "caf\\xe9" is also on line 1' in capsys.readouterr().err
-
-
 def test_the_toy_data_end_to_end(data_folder, tmp_path):
     toy = data_folder / "svm_gsu_toy"
     names = words(toy, "mean.dat", "labels.dat", "cov_diag.dat")

@@ -68,3 +68,24 @@ def test_nothing_outside_their_folder_asks_which_kind_it_has():
         if path.parent.name != "covariances":
             found = set(asked_kinds(ast.parse(path.read_text(encoding="utf-8"))))
             assert not found, f"{path.relative_to(package)} asks for {found}"
+
+
+PLACES = ("", "python/svmgsu/", "cpp/", "cpp/src/", "tests/")
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w./]+\.(?:py|cpp|hpp|txt|md))`", PAGES))))
+def test_a_file_that_is_named_is_there(name):
+    assert any(list(ROOT.glob(place + name)) for place in PLACES) or list(ROOT.glob(f"cpp/**/{name}"))
+
+
+def test_the_walk_has_at_most_eight_steps():
+    walk = PAGES[PAGES.index("## A walk") :].split("\n## ")[0]
+    assert 5 <= len(re.findall(r"^\d+\. ", walk, re.M)) <= 8
+
+
+@pytest.mark.parametrize("place", ["cpp/src", "python/svmgsu"])
+def test_every_folder_is_in_the_layout(place):
+    layout = PAGES[PAGES.index("## Layout") : PAGES.index("## A walk")]
+    for folder in (ROOT / place).iterdir():
+        if folder.is_dir() and not folder.name.startswith("_"):
+            assert f"{folder.name}/" in layout, f"{place}/{folder.name} is not in the layout"

@@ -74,18 +74,6 @@ def test_the_core_keeps_every_array_alive(sparse):
     np.testing.assert_array_equal(first[1], again[1])
 
 
-def test_arrays_are_let_go_with_the_objective():
-    X = np.zeros((10, 2))
-    before = sys.getrefcount(X)
-    means = _core.dense_means(X)
-    y = np.where(np.arange(10) % 2, 1.0, -1.0)
-    objective = _core.Objective(_core.labelled(means, (), y, np.ones(10)), 0.1, 1, True)
-    assert sys.getrefcount(X) > before
-    del means, objective
-    gc.collect()
-    assert sys.getrefcount(X) == before
-
-
 # Threads and signals
 
 

@@ -99,19 +99,6 @@ def test_projections_are_those_of_the_original_algorithm(missing):
     check_step(seen, X, S, R, start(3))
 
 
-def test_a_fit_ends_at_the_likelihood_of_the_original_algorithm():
-    problem = make_problem("full", count=150, n=2)
-    data = svmgsu.Gaussians(problem.means, 0.3 * problem.cov)
-    mixture = start(2)
-    found = svmgsu.Deconvolution(3, init=mixture, tol=1e-9, max_iter=5000, reg_covar=1e-9).fit(data)
-    R = np.broadcast_to(np.eye(2), (150, 2, 2))
-    for _ in range(found.n_iter_):
-        *mixture, total, _, _, _ = original(problem.means, 0.3 * problem.full, R, *mixture)
-    assert found.lower_bound_ >= total.mean() - 1e-6
-    again = svmgsu.Deconvolution(3, init=tuple(mixture), tol=1e-9, max_iter=5000, reg_covar=1e-9).fit(data)
-    assert again.lower_bound_ == pytest.approx(found.lower_bound_, abs=1e-5)
-
-
 def test_without_noise_it_is_scikit_learns_mixture():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(300, 2)), rng.normal(size=(200, 2)) * [0.3, 1] + 4])

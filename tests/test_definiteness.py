@@ -1,13 +1,11 @@
 """Covariances are positive semidefinite, nearly so by rounding, or refused; units do not matter."""
 
 import io
-import warnings
 
 import numpy as np
 import pytest
 
 import svmgsu
-from svmgsu.cli import main
 
 UNITS = np.array([1e-9, 1.0, 1e7, 1e3])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -135,31 +133,6 @@ def test_files_with_six_digits_are_read(tmp_path):
         file.seek(0)
         with pytest.raises(svmgsu.io.FormatError, match="not positive semidefinite"):
             svmgsu.io.read(file, format="npz", psd="strict")
-
-
-def test_the_command_line_projects_and_says_so(tmp_path, capsys):
-    mean, labels, cov = text_files(tmp_path, rank_two())
-    words = [
-        "train",
-        mean,
-        "--model",
-        "linear",
-        "--labels",
-        labels,
-        "--cov",
-        cov,
-        "-o",
-        str(tmp_path / "m.svmgsu"),
-    ]
-    with warnings.catch_warnings():
-        assert main(words) == 0
-        notes = capsys.readouterr().err.splitlines()
-        assert sum("covariances are not positive semidefinite" in note for note in notes) == 1
-        assert any(
-            note.startswith("svmgsu train: note:") and "(--read psd=strict refuses" in note for note in notes
-        )
-        assert main([*words, "--read", "psd=strict"]) == 1
-    assert "cov.dat:" in (error := capsys.readouterr().err) and "--read psd=clip" in error
 
 
 @pytest.mark.parametrize("n", (1, 2, 7, 8, 9, 17))

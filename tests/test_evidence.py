@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from bench.evidence import __main__, catalogues, report, rule, run, systems, tasks
+from bench.evidence import __main__, report, rule, run, systems, tasks
 from bench.evidence.systems import DEFAULT, STACK
 
 
@@ -29,27 +29,6 @@ def test_held_out_samples_look_like_new_ones():
     seen, labels = task.like_new(held_out, 0)
     assert (labels == task.y[held_out]).all()
     assert 0.7 < np.median(seen.deviations) / np.median(task.test.deviations) < 1.4
-
-
-def test_copies_have_the_announced_noise():
-    task = breast_cancer(tasks.PRECISE_TO_NOISY)
-    rows = np.arange(4)
-    copies = task.copies(rows, 3000, np.random.default_rng(0))
-    added = copies.cov - np.tile(task.train.cov[rows], (3000, 1))
-    noisy = added > 1e-12
-    apart = (copies.values - np.tile(task.train.values[rows], (3000, 1)))[noisy] / np.sqrt(added[noisy])
-    assert apart.std() == pytest.approx(1, rel=0.02)
-    np.testing.assert_allclose(np.median(added, axis=0), np.median(task.pool, axis=0), rtol=0.1)
-
-
-def test_sources_of_a_shift_are_not_on_both_sides(data_folder):
-    task = tasks.fermi_shift(data_folder, 1)
-    first, second = (catalogues.fermi(data_folder, n) for n in (catalogues.FERMI_3, catalogues.FERMI_4))
-    assert len(set(first.names) & set(second.names)) > 2500
-    assert task.train.values.shape == (1000, 5)
-    assert task.test.values.shape == (500, 5)
-    blind = [tasks.fermi_blind(data_folder, seed) for seed in range(10)]
-    assert sum(len(t.truth) for t in blind) == 302
 
 
 @pytest.mark.parametrize("row", tasks.ROWS, ids=lambda row: row.name)
@@ -173,19 +152,6 @@ def test_the_page_says_that_a_run_is_not_complete_and_where_it_loses(tmp_path):
     assert "## Where it loses" in page
     assert "A lower mean excess has: boosting, values" in page
     assert (tmp_path / report.PICTURE).stat().st_size > 5000
-
-
-def test_the_block_of_the_readme_is_replaced(tmp_path):
-    page = tmp_path / "README.md"
-    page.write_text(f"before\n{report.START}\nold\n{report.END}\nafter\n", encoding="utf-8")
-    figures = rule.summary(ten_splits())
-    report.update(page, figures)
-    text = page.read_text(encoding="utf-8")
-    assert report.between(text) == report.block(figures)
-    assert "old" not in text
-    assert text.startswith("before\n")
-    assert text.endswith("after\n")
-    assert "better than every rival by two standard errors in 1 rows" in text
 
 
 # Runs

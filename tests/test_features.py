@@ -241,6 +241,20 @@ def test_moments_in_one_dimension_are_those_of_quadrature(x, v, w):
         check(polynomial_map(1), [lambda t: t, lambda t: t * t])
 
 
+@every_map
+def test_the_bits_are_the_same_for_any_number_of_threads(name):
+    feature_map, _ = MAPS[name]
+    data = gaussians("full", count=200)
+
+    def everything(threads):
+        z = feature_map.gaussians(data, "full", threads=threads)
+        yield z.mean
+        yield z.cov.packed
+
+    for one, three in zip(everything(1), everything(3), strict=True):
+        assert np.array_equal(one, three)
+
+
 def test_decays_keep_their_digits_where_cosh_overflows_and_where_it_is_one():
     for g, q in (
         (1e-12, 1e-12),
@@ -265,17 +279,3 @@ def test_decays_keep_their_digits_where_cosh_overflows_and_where_it_is_one():
             slack = 1e-13 + 4e-16 * float(half)
             assert abs(cov[0, 1] - even) <= slack * abs(even)
             assert abs(cov[2, 3] - odd) <= slack * abs(odd)
-
-
-@every_map
-def test_the_bits_are_the_same_for_any_number_of_threads(name):
-    feature_map, _ = MAPS[name]
-    data = gaussians("full", count=200)
-
-    def everything(threads):
-        z = feature_map.gaussians(data, "full", threads=threads)
-        yield z.mean
-        yield z.cov.packed
-
-    for one, three in zip(everything(1), everything(3), strict=True):
-        assert np.array_equal(one, three)

@@ -86,19 +86,6 @@ def test_the_programs_train_and_predict_with_the_authors_files(tmp_path, capsys)
     assert capsys.readouterr().err == ""
 
 
-def test_a_saved_model_is_read_as_it_was(tmp_path):
-    X, y, variances = rings(20)
-    model = train_kernel(X, y, variances, gamma=GAMMA, lam=LAM)
-    model.save(tmp_path / "m")
-    read = load_kernel(tmp_path / "m")
-    np.testing.assert_array_equal(read.decision_function(X), model.decision_function(X))
-    np.testing.assert_array_equal(read.predict_proba(X), model.predict_proba(X))
-    proba = model.predict_proba(X)
-    np.testing.assert_allclose(proba.sum(axis=1), 1)
-    a, b = model.platt_
-    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(a * model.decision_function(X) + b)))
-
-
 GOOD = (
     "SVM-GSU Model_File\nkernel_type rbf\nlambda 1\ngamma 0.5\nb 0\nsigmA -1\nsigmB 0\n"
     "cov_mat_type \nSV\n1 1:2 2:3\n"

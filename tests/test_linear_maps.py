@@ -138,20 +138,3 @@ def test_groups_have_one_covariance_each_and_are_sliced_with_the_examples():
         svmgsu.Shared({"a": A}, groups=["c"])
     with pytest.raises(ValueError, match="groups: they need a dict"):
         svmgsu.Shared(A, groups=["c"])
-
-
-@pytest.mark.parametrize("unit", [1e-25, 1e25])
-@pytest.mark.parametrize("how", ["scaling", "matrix", "matrix that mixes"])
-@pytest.mark.parametrize("kind", ["diagonal", "CSR", "isotropic"])
-def test_single_precision_survives_a_change_of_units(unit, how, kind):
-    """The image has variances of 1e-50 or 1e50, for which single precision has no numbers."""
-    V = np.array([[1.0, 4.0], [0.25, 9.0]], dtype=np.float32)
-    cov = {
-        "diagonal": lambda: svmgsu.Diagonal(V),
-        "CSR": lambda: svmgsu.Diagonal(scipy.sparse.csr_array(V)),
-        "isotropic": lambda: svmgsu.Isotropic(V[:, 0].copy()),
-    }[kind]()
-    A = unit * (np.array([[1.0, -2.0], [3.0, 1.0]]) if "mixes" in how else np.diag([1.0, 2.0]))
-    image = cov.scale_features(np.diag(A)) if how == "scaling" else cov.map(A)
-    wanted = A @ cov.to_full(2, 2) @ A.T
-    np.testing.assert_allclose(image.to_full(), wanted, rtol=1e-6, atol=1e-6 * unit**2)

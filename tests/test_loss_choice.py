@@ -79,25 +79,6 @@ def test_streams_learn_by_the_logistic_loss_and_refuse_the_squared_hinge():
             getattr(svmgsu.SGDSVMGSU(loss="squared_hinge"), fit)(X, y)
 
 
-@pytest.mark.parametrize(
-    "fit",
-    [
-        lambda X, y, loss: svmgsu.LinearSVMGSU(loss=loss).fit(X, y),
-        lambda X, y, loss: svmgsu.SGDSVMGSU(loss=loss).partial_fit(X, y, classes=[0, 1]),
-    ],
-)
-def test_unknown_losses_and_those_of_regression_are_refused(fit):
-    X, y = blobs(20)
-    with pytest.raises(
-        ValueError, match="loss: expected one of 'hinge', 'squared_hinge', 'logistic', got 'log'"
-    ):
-        fit(X, y, "log")
-    with pytest.raises(ValueError, match=r"loss: expected one of .* got None"):
-        fit(X, y, None)
-    with pytest.raises(ValueError, match=r"'squared' is for regression; use svmgsu.train or LinearSVRGSU"):
-        fit(X, y, "squared")
-
-
 # Probabilities of its own
 
 

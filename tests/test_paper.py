@@ -6,8 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from bench.paper import __main__, harness, statistics, systems
-from bench.paper.frames import GaussianClasses
-from bench.paper.recordings import DEAP_SHAPE, load_deap
+from bench.paper.recordings import load_deap
 from conftest import relative_error
 
 import svmgsu
@@ -58,25 +57,6 @@ def test_expected_accuracy_is_that_of_many_draws(table):
     assert systems.expected_accuracy(h, data, y) == pytest.approx(right.mean(), abs=0.005)
 
 
-def test_discriminants_from_summaries_are_those_of_the_frames():
-    """Summaries with covariances divided by their size hold all that LDA and QDA need."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-
-    rng = np.random.default_rng(4)
-    sizes = rng.integers(5, 12, 60)
-    owner = np.repeat(np.arange(60), sizes)
-    y = np.arange(60) % 3
-    roots = rng.normal(size=(3, 2, 2))
-    frames = np.einsum("li,lij->lj", rng.normal(size=(len(owner), 2)), roots[y[owner]]) + y[owner][:, None]
-    mean = np.array([frames[owner == i].mean(axis=0) for i in range(60)])
-    cov = np.array([np.cov(frames[owner == i].T, bias=True) for i in range(60)])
-    data = svmgsu.Gaussians(mean, svmgsu.Full(cov))
-    T = rng.normal(size=(500, 2)) * 2
-    for shared, rival in ((True, LinearDiscriminantAnalysis()), (False, QuadraticDiscriminantAnalysis())):
-        ours = GaussianClasses(data, sizes, y, shared).predict(T)
-        assert (ours == rival.fit(frames, y[owner]).predict(T)).mean() > 0.99
-
-
 # Statistics
 
 
@@ -90,29 +70,7 @@ def test_a_verdict_needs_clear_and_large_gains():
     assert statistics.verdict(gain(float("nan"), float("nan")), 0.04) == "not reproduced"
 
 
-def test_paired_differences_allow_for_overlap():
-    a, b = np.array([0.8, 0.9, 0.85]), np.array([0.7, 0.85, 0.85])
-    plain, corrected = statistics.paired(a, b), statistics.paired(a, b, overlap=1.0)
-    assert plain.mean == corrected.mean == pytest.approx(0.05)
-    assert plain.se == pytest.approx((a - b).std(ddof=1) / np.sqrt(3))
-    assert corrected.se == pytest.approx(plain.se * 2)
-    assert plain.wins == 2
-
-
 # Readers
-
-
-def test_a_participant_of_deap_is_read(tmp_path):
-    """Python 2 wrote the files; protocol 2 is what it used."""
-    data = np.zeros(DEAP_SHAPE, dtype=np.float32)
-    data[3, 5, 384], data[3, 5, 383], data[:, 33] = 7.0, 99.0, -1.0
-    labels = np.tile([1.0, 9.0, 5.0, 6.5], (40, 1))
-    path = tmp_path / "s01.dat"
-    path.write_bytes(pickle.dumps({"data": data, "labels": labels}, protocol=2))
-    eeg, ratings = load_deap(path)
-    assert eeg.shape == (40, 32, 7680)
-    assert eeg[3, 5, 0] == 7.0  # the baseline of three seconds is gone
-    assert ratings.shape == (40, 4)
 
 
 class Evil:

@@ -45,7 +45,7 @@ def run(script, folder, *arguments):
     return child.stdout.strip()
 
 
-@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("seconds", [0.02, 0.2])
 def test_ctrl_c_during_out_of_core_training_is_a_keyboard_interrupt(folder, seconds):
     script = (
         OPEN
@@ -64,7 +64,7 @@ except KeyboardInterrupt:
     assert run(script, folder, seconds) == "interrupted"
 
 
-@pytest.mark.parametrize("seconds", [0.01, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize("seconds", [0.01, 0.1])
 def test_a_time_limit_or_a_callback_ends_out_of_core_training(folder, seconds):
     script = (
         OPEN
@@ -80,7 +80,7 @@ print("ended")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS and /proc")
-@pytest.mark.parametrize("megabytes", [2, 8, 20, 40, 80, 120, 200])
+@pytest.mark.parametrize("megabytes", [8, 40, 120])
 def test_memory_that_runs_out_is_a_memory_error(folder, megabytes):
     script = (
         OPEN

@@ -172,22 +172,6 @@ def test_the_histogram_of_exact_samples_is_the_ordinary_one(problem, named):
             plot.histogram(model, data, y, bins=wrong)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_figures_take_estimators_pipelines_and_sparse_means(problem, sparse):
-    _, _, data, y = problem
-    means = scipy.sparse.csr_array(data.mean) if sparse else data.mean.astype(np.float32)
-    samples = svmgsu.Gaussians(means, std=0.3)
-    estimator = svmgsu.LinearSVMGSU(0.05).fit(samples, y)
-    scaler = StandardScaler(with_mean=not sparse)
-    pipeline = make_pipeline(svmgsu.Propagate(scaler), svmgsu.LinearSVMGSU(0.05)).fit(samples, y)
-    for model in (estimator, estimator.model_, pipeline):
-        points = lines_at(plot.boundary(model, samples, y), 0.5)
-        assert np.abs(model.predict_proba(points)[:, 1] - 0.5).max() < 1e-3
-        numbers = bars(plot.histogram(model, samples, y, bins=[-1e6, 1e6]))
-        assert [n.sum() for n, _ in numbers] == [11, 11]
-        assert plot.convergence(model).get_xlabel() == "passes over the data"
-
-
 class Predicts:
     """A classifier that predicts the probabilities it is given as X."""
 

@@ -3,7 +3,6 @@
 import html.parser
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -120,16 +119,11 @@ def test_uncertainties_that_tell_the_class_help_and_the_values_do_not():
     assert any("without uncertainties as features" in note for note in report.notes)
 
 
-def test_what_was_found_is_json_and_the_same_for_the_same_seed(found):
+def test_what_was_found_is_json(found):
     facts = json.loads(found.to_json())
     assert facts["task"] == "classification" and len(facts["systems"]) == 8
     assert sum(facts["table"]["classes"].values()) == 150
     assert all(s["seconds"] is None for s in found.to_dict(times=False)["systems"])
-    data, y, _ = rings()
-    again = svmgsu.report(data, y, quick=True, command=lambda ignored: "svmgsu train stars.csv")
-    for one, other in zip(found.systems, again.systems, strict=True):
-        assert other.score == pytest.approx(one.score, rel=1e-6)
-    assert again.advice == found.advice and again.remeasure == found.remeasure
 
 
 @pytest.mark.parametrize("task", ["classification", "regression", "soft labels", "errors of targets"])
@@ -209,12 +203,6 @@ def test_intervals_of_numbers_hold_what_they_say(regression):
     assert "Intervals" in regression.to_html()
 
 
-def test_the_pool_tells_its_members_and_weights(found):
-    assert found.pool and all(member.weight >= 0 for member in found.pool)
-    assert any("posterior" in member.name for member in found.pool)
-    assert found.pool[0].name in found.to_html()
-
-
 def test_standard_errors_are_those_of_paired_differences():
     values = np.random.default_rng(0).normal(size=50)
     plain = comparison.standard_error(values, None)
@@ -292,13 +280,6 @@ def test_suspicious_columns_are_named_and_warned_of():
     warned = " ".join(warnings)
     for text in ("d, e: tells", "d: follows", "sorted by the target", "f: distinct whole", "b: constant"):
         assert text in warned
-
-
-def test_warnings_are_on_top_of_the_page_and_in_the_text(found):
-    warned = replace(found, warnings=["id: distinct whole numbers."])
-    page = warned.to_html()
-    assert page.index("Before you trust this") < page.index("Models on 150")
-    assert "Warning: id: distinct whole numbers." in repr(warned)
 
 
 @pytest.mark.parametrize("named", [True])

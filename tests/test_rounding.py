@@ -5,10 +5,11 @@ import warnings
 import extended
 import numpy as np
 import pytest
-import unscaled
 from conftest import train_with
+from solver_cases import train
 
 import svmgsu
+from svmgsu import reference
 
 REGRESSION = ("squared", "epsilon_insensitive", "huber")
 
@@ -140,9 +141,102 @@ def test_an_absurd_start_is_a_cold_start(value):
 
 @pytest.mark.parametrize("seed", range(0, 1000, 25))
 def test_no_units_or_offsets_end_in_a_warning(seed):
-    X, y, cov, lam, loss = unscaled.problem(seed)
+    X, y, cov, lam, loss = unscaled_problem(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
         model = train_with(X, y, cov, lam=lam, loss=loss, threads=1, probability=False)
     assert model.status_ == "converged"
+
+
+UNSCALED_KINDS = ("none", "isotropic", "diagonal", "full", "low rank", "shared")
+UNSCALED_LOSSES = (
+    "hinge",
+    "hinge",
+    "hinge",
+    "logistic",
+    "squared_hinge",
+    "squared",
+    "epsilon_insensitive",
+    "huber",
+)
+
+
+def unscaled_problem(seed):
+    """Return (X, y, cov, lam, loss): plain, with units of 1e-4 to 1e6, offsets of 1e6 spreads, or both."""
+    rng = np.random.default_rng(seed)
+    with_units, with_offsets = seed % 4 in (1, 3), seed % 4 in (2, 3)
+    count, n = int(np.exp(rng.uniform(np.log(20), np.log(400)))), int(np.exp(rng.uniform(0, np.log(30))))
+    kind, loss = str(rng.choice(UNSCALED_KINDS)), str(rng.choice(UNSCALED_LOSSES))
+    X = rng.normal(size=(count, n))
+    score = X @ rng.normal(size=n) / np.sqrt(n) + rng.uniform(0.1, 2) * rng.normal(size=count)
+    y = score if loss in REGRESSION else np.where(score > np.median(score), 1, -1)
+    unit = 10 ** rng.uniform(-4, 6, n) if with_units else np.ones(n)
+    offset = 10 ** rng.uniform(0, 6, n) if with_offsets else np.zeros(n)
+    offset = offset * rng.choice([-1.0, 1.0], n)
+    cov = unscaled_covariance(rng, kind, count, n, 10 ** rng.uniform(-2, 0), unit)
+    return (X + offset) * unit, y, cov, float(10 ** rng.uniform(-5, 0)), loss
+
+
+def unscaled_covariance(rng, kind, count, n, size, unit):
+    if kind == "none":
+        return None
+    if kind == "isotropic":
+        return svmgsu.Isotropic((size * unit.min()) ** 2 * rng.uniform(0, 1, count))
+    if kind == "diagonal":
+        return svmgsu.Diagonal((size * unit) ** 2 * rng.uniform(0, 1, (count, n)))
+    factors = size * unit * rng.normal(size=(count, min(n, 3), n)) / np.sqrt(n)
+    if kind == "low rank":
+        return svmgsu.LowRank(factors)
+    if kind == "shared":
+        return svmgsu.Shared(factors[0].T @ factors[0] + np.diag((0.1 * size * unit) ** 2))
+    full = np.einsum("irj,irk->ijk", factors, factors)
+    return svmgsu.Full((full + full.transpose(0, 2, 1)) / 2)
+
+
+def white(seed, count=3000, n=60):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(count, n))
+    score = X @ rng.normal(size=n)
+    y = np.where(score + 0.2 * score.std() * rng.normal(size=count) > 0, 1.0, -1.0)
+    return X, y, 0.09 * rng.gamma(2.0, 0.5, size=X.shape)
+
+
+def test_points_that_err_to_different_sides_prove_more_than_the_last_one():
+    """Without them a pass more would be spent on the intercept."""
+    alone = []
+    for seed in range(6):
+        X, y, V = white(seed)
+        model = train(X, y, V, lam=0.1)
+        best = train(X, y, V, lam=0.1, tol=1e-11).objective_
+        assert model.objective_ - best <= model.gap_ <= 1e-6 * model.objective_
+        alone.append(
+            reference.Objective(X, y, V, 0.1).gap(model.coef_[0], model.intercept_[0]) / model.objective_
+        )
+    assert max(alone) > 1e-6
+
+
+@pytest.mark.parametrize("intercept", (True, False))
+@pytest.mark.parametrize("loss", ("squared", "epsilon_insensitive", "huber"))
+def test_bounds_of_several_points_hold_where_residuals_change_sides(loss, intercept):
+    rng = np.random.default_rng(5)
+    for seed in range(5):
+        X, _, V = white(seed, count=80, n=4)
+        t = X @ rng.normal(size=4) + rng.standard_t(3, size=len(X))
+        fit = {"lam": 10 ** rng.uniform(-4, 0), "loss": loss, "fit_intercept": intercept}
+        best = train_with(X, t, V, tol=1e-11, **fit)
+        for tol in (1e-2, 1e-3, 1e-5, 1e-7):
+            model = train_with(X, t, V, tol=tol, **fit)
+            assert model.objective_ - best.objective_ <= model.gap_ + best.gap_
+
+
+@pytest.mark.parametrize("spread", (0.0, 0.01, 0.3))
+def test_no_bound_on_the_way_is_above_the_optimum(spread):
+    rng = np.random.default_rng(7)
+    for seed in range(4):
+        X, y, V = white(seed, count=150, n=6)
+        y[rng.random(len(y)) < 0.1] *= -1
+        lam = 10 ** rng.uniform(-4, 0)
+        model = train(X, y, spread**2 * V, lam=lam, tol=1e-9)
+        for step in model.history_:
+            assert step["objective"] - step["gap"] <= model.objective_

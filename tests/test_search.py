@@ -137,16 +137,3 @@ def test_choosing_for_test_time_noise_beats_choosing_for_clean_data():
     aware = svmgsu.LinearSVMGSU().fit(svmgsu.Gaussians(X).add_noise(noise), y)
     plain = svmgsu.LinearSVMGSU().fit(X, y)
     assert aware.score(test, y) > plain.score(test, y) + 0.03
-
-
-@pytest.mark.parametrize("K", [2, 3])
-def test_a_warm_start_finds_the_same_optimum_in_fewer_passes(K):
-    X, _, V = two_classes()
-    y = np.arange(len(X)) % K
-    estimator = svmgsu.LinearSVMGSU(0.1, warm_start=True, probability=False).fit(X, y, V)
-    again = estimator.set_params(lam=0.05).fit(X, y, V)
-    cold = svmgsu.LinearSVMGSU(0.05, probability=False).fit(X, y, V)
-    assert again.objective_ == pytest.approx(cold.objective_, rel=2e-6)
-    path = svmgsu.train(X, y, V, lam=0.05, probability=False, start=estimator.model_)
-    assert path.objective_ == pytest.approx(cold.objective_, rel=2e-6)
-    assert path.gap_ <= 1e-6 * path.objective_

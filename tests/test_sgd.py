@@ -64,14 +64,6 @@ def test_steps_and_batches_are_what_was_asked():
     assert model.history_[-1]["passes"] == pytest.approx(37 * 6 / 60 + 3)
 
 
-def test_by_default_it_takes_at_least_a_thousand_steps_of_a_hundred():
-    p = make_problem("isotropic", 250, 3)
-    model = train(p)
-    assert model.n_iter_ == 1000
-    assert model.history_[-1]["passes"] == pytest.approx(1000 * 100 / 250 + 3)
-    assert relative_error(plane(model), plane(train(p, steps=1000, batch_size=100))) == 0
-
-
 @every_kind
 def test_it_comes_near_the_optimum_and_knows_how_near(kind):
     p = make_problem(kind, 200, 4)
@@ -110,10 +102,3 @@ def test_max_time_stops_it_with_a_warning():
     ):
         model = train(p, steps=10**9, batch_size=5, max_time=0.1)
     assert 0 < model.n_iter_ < 10**9
-
-
-def test_verbose_shows_progress_and_changes_nothing(capsys):
-    p = make_problem("diagonal")
-    loud = train(p, steps=50, batch_size=5, verbose=True)
-    assert "svmgsu sgd" in capsys.readouterr().err
-    np.testing.assert_array_equal(plane(loud), plane(train(p, steps=50, batch_size=5)))

@@ -150,15 +150,6 @@ def test_cross_validate_with_routing(problem, routing, form):
 
 
 @every_form
-def test_grid_search_with_routing(problem, routing, form):
-    X, y, cov = problem
-    est = clone(EST).set_fit_request(cov=True)
-    search = GridSearchCV(est, {"lam": [0.01, 1.0]}, cv=CV).fit(X, y, cov=form(cov))
-    by_hand = [scores_by_hand(X, y, cov, clone(EST).set_params(lam=lam)).mean() for lam in (0.01, 1.0)]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand)
-
-
-@every_form
 def test_bagging_with_routing(problem, routing, form):
     """Each member is the model of its own draw of the examples, with the covariances of that draw."""
     X, y, cov = problem

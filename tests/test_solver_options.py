@@ -126,13 +126,3 @@ def test_an_exception_in_a_callback_reaches_the_caller():
 
     with pytest.raises(RuntimeError, match="at 0"):
         train(*SETS["full"](), verbose=fail)
-
-
-@pytest.mark.parametrize("name", [name for name in SETS if "trivial" not in name])
-def test_a_start_at_the_solution_gives_the_same_optimum_in_hardly_more_iterations(name):
-    p = SETS[name]()
-    cold = train(*p, lam=1e-3)
-    warm = train(*p, lam=1e-3, start=cold)
-    assert_certified(warm, *p)
-    assert warm.objective_ == pytest.approx(cold.objective_, rel=2 * TOL)
-    assert warm.n_iter_ <= 1.25 * cold.n_iter_

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.base import clone
 
 import svmgsu
@@ -97,19 +96,6 @@ def test_a_failed_piece_leaves_the_stream_as_it_was():
     with pytest.raises(ValueError, match="X"):
         est.partial_fit(np.full((1, 3), np.nan), [0])
     np.testing.assert_array_equal(est.coef_, before)
-
-
-@pytest.mark.parametrize("form", ["sparse", "float32", "Gaussians"])
-def test_a_piece_may_come_in_any_form(form):
-    X, y, V = piece(np.random.default_rng(7))
-    wanted = svmgsu.SGDSVMGSU(0.1).partial_fit(X, y, classes=[0, 1], cov=V).coef_
-    est = svmgsu.SGDSVMGSU(0.1)
-    if form == "Gaussians":
-        est.partial_fit(svmgsu.Gaussians(X, V), y, classes=[0, 1])
-    else:
-        other = scipy.sparse.csr_matrix(X) if form == "sparse" else X.astype(np.float32)
-        est.partial_fit(other, y, classes=[0, 1], cov=V)
-    np.testing.assert_allclose(est.coef_, wanted, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

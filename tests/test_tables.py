@@ -1,5 +1,6 @@
 """Tables as they come: nothing is dropped silently, what is wrong has a line, frames and files agree."""
 
+import gzip
 import io
 
 import numpy as np
@@ -373,3 +374,53 @@ def test_numbers_that_may_mean_missing_values_are_named_and_never_changed_unaske
     assert not [note for note in found.report.notes if "far outside" in note]
     plain = read("x,z\n" + "".join(f"{k},{k % 3}\n" for k in range(97, 103)))
     assert len(plain.report.notes) == 1
+
+
+pytest.importorskip("pyarrow", reason="tables of text are read_remarked by pyarrow")
+
+UNDER_REMARKS = "name,flux,flux_err,kind\na,1.5,.1,star\nb,2.5,.2,quasar\nc,0.5,.1,star\n"
+REMARKS = [
+    "# made by hand\n",
+    "# of an archive, on Sunday, at 5\n#\n# COLUMN flux: what it is\n",
+    '# it said "wait\n# and, so, on, and on\n\n',
+    "\ufeff# with a byte order mark\n",
+    "# lines of Windows\r\n#\r\n",
+]
+
+
+def read_remarked(path):
+    return svmgsu.io.read_table(path, target="kind", id="name")
+
+
+@pytest.mark.parametrize("remarks", REMARKS)
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_remarks_are_passed_over(tmp_path, remarks, ending):
+    plain, path = tmp_path / "plain.csv", tmp_path / f"table.{ending}"
+    plain.write_text(UNDER_REMARKS)
+    text = (remarks + UNDER_REMARKS).encode()
+    path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    wanted, got = read_remarked(plain), read_remarked(path)
+    np.testing.assert_array_equal(got.data.mean, wanted.data.mean)
+    assert got.data.feature_names_in_ == wanted.data.feature_names_in_
+    assert got.y.tolist() == wanted.y.tolist()
+    blocks = svmgsu.open(path, target="kind", id="name")
+    np.testing.assert_array_equal(blocks[:].mean, wanted.data.mean)
+
+
+def test_errors_name_the_line_of_the_file(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("# one\n# two\n" + UNDER_REMARKS.replace("2.5", "high"))
+    with pytest.raises(svmgsu.io.FormatError, match=r"table.csv:5: column 'flux' is 'high'"):
+        read_remarked(path)
+    path.write_text("# one\n# two\n" + UNDER_REMARKS + "d,1\n")
+    with pytest.raises(svmgsu.io.FormatError, match=r"table.csv:7: 2 cells, but the header has 4 columns"):
+        read_remarked(path)
+
+
+def test_a_header_may_begin_with_a_hash(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("# made by hand\n#" + UNDER_REMARKS)
+    assert svmgsu.io.read_table(path, target="kind", id="#name").data.feature_names_in_ == ["flux"]
+    path.write_text("# nothing else\n")
+    with pytest.raises(svmgsu.io.FormatError):
+        svmgsu.io.read_table(path)

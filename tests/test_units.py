@@ -81,19 +81,6 @@ def test_without_routing_the_first_step_takes_the_error_bars(cells):
     close(pipeline.decision_function(X), by_hand(X, E, y)(X))
 
 
-def test_a_transformer_given_error_bars_returns_gaussians():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"u": [1.0, 3.0], "g": [5.0, 9.0]})
-    for X in (frame, frame.to_numpy()):
-        out = SCALER.set_output(transform="pandas").fit_transform(X, std=np.full((2, 2), 0.5))
-        assert isinstance(out, svmgsu.Gaussians)
-        np.testing.assert_allclose(out.cov.variances, [[0.25, 0.0625]] * 2)
-    fitted = clone(SCALER).fit(frame)
-    assert fitted.transform(frame, cov=1.0).feature_names_in_ == ["u", "g"]
-    with pytest.raises(ValueError, match="its columns are 'g', 'u', but those of X are 'u', 'g'"):
-        fitted.transform(frame, std=frame[["g", "u"]])
-
-
 def test_named_data_may_be_followed_by_a_frame_or_an_array(cells, routing):
     """The scaler makes an array of a frame without error bars; the classifier does not ask for its names."""
     pandas = pytest.importorskip("pandas")
