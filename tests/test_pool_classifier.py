@@ -310,6 +310,8 @@ def test_what_is_wrong_is_said():
         small().fit(np.ones((30, 2)), y)
     with pytest.raises(ValueError, match="expecting 2 features"):
         small().fit(X, y).predict(X[:, :1])
+    with pytest.raises(ValueError, match="feature 1 is 1e\\+300, further from the population"):
+        small().fit(X, y).predict([[0.0, 1e300]])
     with pytest.raises(ValueError, match="a class of its own"):
         small().fit(X, np.arange(30))
 

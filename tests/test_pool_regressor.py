@@ -176,6 +176,8 @@ def test_what_is_wrong_is_said():
         small().fit(X, y[:29])
     with pytest.raises(ValueError, match="y: sample 3"):
         small().fit(X, np.where(np.arange(30) == 3, np.nan, y))
+    with pytest.raises(ValueError, match=r"y has values from .* take a unit"):
+        small().fit(X, 1e200 * y)
     model = small().fit(X, y, std=E)
     with pytest.raises(ValueError, match="level: expected a number between 0 and 1"):
         model.predict_interval(X, 90)

@@ -165,12 +165,12 @@ def _check_projection(projection: Any, shape: tuple[int, ...]) -> FloatArray:
 
 
 def check_unit(name: str, low: float, high: float) -> None:
-    """Refuse values of a feature whose squares overflow or underflow."""
+    """Refuse values whose squares overflow or underflow; `name` is that of the argument and its feature."""
     with np.errstate(over="ignore"):
         size = float(np.float64(high) - low)
     if size > FAR or 0 < size < 1 / FAR:
         raise ValueError(
-            f"X: {name} has values from {low:g} to {high:g}; take a unit in which they differ by {1 / FAR:g} "
+            f"{name} has values from {low:g} to {high:g}; take a unit in which they differ by {1 / FAR:g} "
             f"to {FAR:g}"
         )
 
@@ -192,7 +192,7 @@ def check_spread(seen: Observed) -> None:
                 f"X: {name} is {known[0]:g} in every sample that has it; a population needs some spread in "
                 "each feature, so leave it out"
             )
-        check_unit(name.rstrip(","), known.min(), known.max())
+        check_unit(f"X: {name.rstrip(',')}", known.min(), known.max())
 
 
 def check_near(seen: Observed, centre: FloatArray, scale: FloatArray) -> None:

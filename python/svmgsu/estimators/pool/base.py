@@ -23,7 +23,7 @@ from ...support.labels import check_raw_weights
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_choice, check_count, check_positive, is_sparse
 from ..inputs import ROUTED, keep_names, may_lack_names, same_units
-from ..observations import observe
+from ..observations import Observed, check_near, observe
 from .members import Table, make_members
 from .mixture import Budget
 from .samples import (
@@ -175,6 +175,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
                 f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
+        check_near(Observed(np.asarray(data.mean), None, None), self.inputs_.centre, self.inputs_.scale)
         return data
 
     def _with_gaps(self, X: Any, cov: Any, std: Any) -> Gaussians:

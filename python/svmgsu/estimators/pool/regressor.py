@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ...io.frames import check_scored, column_named
 from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
+from ..observations import check_unit
 from .base import PoolEstimator
 from .densities import JointMember
 from .members import NUMBERS
@@ -107,15 +108,13 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
             raise ValueError(f"X: at least 2 samples are needed, got n_samples={len(order)}")
         groups = None if columns["groups"] is None else np.asarray(columns["groups"])[order]
         y, errors, weights = y[order], errors[order], weights[order]
-        # Units in which squares neither over- nor underflow.
         low = float(y.min())
-        size = float(y.max()) - low
-        size = size if size > 0 else 1.0
+        size = float(y.max() - low) or 1.0
         part = (y - low) / size
         middle = float(np.average(part, weights=weights))
         spread = float(np.sqrt(np.average((part - middle) ** 2, weights=weights)))
         self.y_centre_ = low + middle * size
-        self.y_scale_ = size * (spread if spread > 0 else 1.0)
+        self.y_scale_ = size * (spread or 1.0)
         noise_of_y = (errors / self.y_scale_) ** 2
         # A target counts the less, the larger its error is beside what will stay unexplained of true targets.
         true_variance = max(UNEXPLAINED, 1 - float(np.average(noise_of_y, weights=weights)))
@@ -250,4 +249,5 @@ def _targets(y: Any, count: int) -> FloatArray:
     if len(targets) != count:
         raise ValueError(f"y: {len(targets)} targets for {count} samples")
     check_finite(targets, "y")
+    check_unit("y", targets.min(), targets.max())
     return targets

@@ -144,7 +144,7 @@ class Inputs:
         low = np.where(known, X, np.inf).min(axis=0)
         high = np.where(known, X, -np.inf).max(axis=0)
         for j in range(X.shape[1]):
-            check_unit(f"feature {j}", low[j], high[j])
+            check_unit(f"X: feature {j}", low[j], high[j])
         mass = np.maximum((known * weights[:, np.newaxis]).sum(axis=0), 1e-300)
         middle = np.clip((weights @ filled) / mass, low, high)
         away = np.where(known, X - middle, 0.0)
