@@ -64,12 +64,10 @@ class Files:
         ids = [f"doc_{i}" for i in range(self.samples)]
         self.means, self.diagonal, self.full = folder / "means", folder / "diagonal", folder / "full"
         self.svmlight, self.short, self.short_svmlight = folder / "svmlight", folder / "short", folder / "svm"
-        svmgsu.io.write_text(
-            svmgsu.Gaussians(X, svmgsu.Diagonal(X * X)), self.means, cov=self.diagonal, ids=ids
-        )
-        svmgsu.io.write_svmlight(X, self.svmlight, y=np.ones(len(X)))
+        svmgsu.io.write(svmgsu.Gaussians(X, svmgsu.Diagonal(X * X)), self.means, cov=self.diagonal, ids=ids)
+        svmgsu.io.write(X, self.svmlight, format="svmlight", y=np.ones(len(X)))
         few = X[: len(X) // PLAIN_SHARE]
-        svmgsu.io.write_text(few, self.short)
+        svmgsu.io.write(few, self.short)
         packed = np.abs(block[:, : FEATURES // 2])
         self._write_full(packed, megabytes)
 

@@ -24,9 +24,9 @@ def test_every_format_gives_what_its_reader_gives(tmp_path, ending, small_blocks
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_covariance_is_kept(tmp_path, kind, small_blocks):
     X, _, y = examples()
-    svmgsu.io.write_npz(svmgsu.Gaussians(X, covariance(kind)), tmp_path / "all.npz", y=y)
+    svmgsu.io.write(svmgsu.Gaussians(X, covariance(kind)), tmp_path / "all.npz", y=y)
     blocks = svmgsu.open(tmp_path / "all.npz")
-    same(blocks, svmgsu.io.read_npz(tmp_path / "all.npz").data, y)
+    same(blocks, svmgsu.io.read(tmp_path / "all.npz").data, y)
     assert blocks.kind == kind.split(" ")[0]
 
 
@@ -44,7 +44,7 @@ def test_flat_files_and_mapped_arrays_are_used_where_they_are(tmp_path):
     blocks = svmgsu.open(mapped[10:90], None, variances[10:90])
     same(blocks, data[10:90])
     assert blocks.arrays["mean"].path == str(tmp_path / "X.npy")
-    svmgsu.io.write_npz(data, tmp_path / "all.npz", y=y)
+    svmgsu.io.write(data, tmp_path / "all.npz", y=y)
     same(svmgsu.open(tmp_path / "all.npz"), data, y)
     same(svmgsu.open(np.asfortranarray(X)), svmgsu.Gaussians(X))  # not row after row: decoded
 
@@ -178,7 +178,7 @@ def test_too_little_memory_is_refused_with_the_least_that_works(tmp_path, labell
 
 def test_formats_that_are_not_read_in_blocks_are_refused_with_what_to_do(tmp_path):
     X, V, y = examples()
-    svmgsu.io.write_npz(svmgsu.Gaussians(X, V), tmp_path / "a.npz", y=y, compress=True)
+    svmgsu.io.write(svmgsu.Gaussians(X, V), tmp_path / "a.npz", y=y, compress=True)
     with pytest.raises(svmgsu.io.FormatError, match=r"a\.npz: \w+\.npy is compressed.* generator of blocks"):
         svmgsu.open(tmp_path / "a.npz")
     for name, format in (("m.svm", "svmlight"), ("m.dat", "text")):

@@ -21,9 +21,9 @@ def files(tmp_path_factory):
         "isotropic": svmgsu.Isotropic(V[:, 0]),
         "full": svmgsu.Full(full),
     }
-    svmgsu.io.write_text(X, folder / "means", folder / "labels", y=y)
+    svmgsu.io.write(X, folder / "means", folder / "labels", y=y)
     for name, cov in kinds.items():
-        svmgsu.io.write_text(svmgsu.Gaussians(X, cov), folder / "means", cov=folder / name)
+        svmgsu.io.write(svmgsu.Gaussians(X, cov), folder / "means", cov=folder / name)
     return folder, X, y, kinds
 
 

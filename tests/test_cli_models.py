@@ -50,7 +50,7 @@ def folder(table, tmp_path_factory):
     complete.to_csv(path / "complete.csv", index=False)
     data, y = svmgsu.io.read(path / "complete.csv")
     signs = np.where(y == "star", 1, -1)
-    svmgsu.io.write_text(data, path / "mean.dat", path / "labels.dat", path / "cov.dat", y=signs)
+    svmgsu.io.write(data, path / "mean.dat", path / "labels.dat", path / "cov.dat", y=signs)
     svmgsu.io.write(data, path / "data.npz", y=y)
     svmgsu.io.write(data, path / "data.svm", cov=path / "var.svm", y=signs)
     assert main(["train", str(path / "stars.csv"), *FAST]) == 0

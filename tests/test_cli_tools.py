@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
     X = rng.normal(size=(40, 2)) + y[:, np.newaxis]
     data = svmgsu.Gaussians(X, svmgsu.Diagonal(rng.uniform(0.05, 0.5, X.shape)))
     svmgsu.io.write(data, path / "data.npz", y=y)
-    svmgsu.io.write_text(data, path / "mean.dat", path / "labels.dat", path / "cov.dat", y=y)
+    svmgsu.io.write(data, path / "mean.dat", path / "labels.dat", path / "cov.dat", y=y)
     svmgsu.train(data, y).save(path / "model")
     svmgsu.LinearSVRGSU().fit(data, y.astype(float)).model_.save(path / "regression")
     return path

@@ -32,7 +32,9 @@ def archives():
         (X, svmgsu.Shared(np.eye(3))),
     ):
         file = io.BytesIO()
-        svmgsu.io.write_npz(svmgsu.Gaussians(mean, cov), file, y=np.arange(5) % 2, ids=list("abcde"))
+        svmgsu.io.write(
+            svmgsu.Gaussians(mean, cov), file, format="npz", y=np.arange(5) % 2, ids=list("abcde")
+        )
         file.seek(0)
         found.append(dict(np.load(file).items()))
     return found

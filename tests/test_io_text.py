@@ -43,7 +43,7 @@ def test_ids_of_another_encoding_are_kept_as_bytes_or_refused(tmp_path):
     found = svmgsu.io.read_text(*(io.BytesIO(content) for content in (means, labels, cov)), kind="isotropic")
     assert found.ids.tolist() == ["caf\udce9", "é"]
     files = [io.BytesIO() for _ in range(3)]
-    svmgsu.io.write_text(found, *files)
+    svmgsu.io.write(found, *files)
     assert [file.getvalue() for file in files] == [means, labels, cov]
     reason = r"^ids: 'caf\\\\udce9' is not UTF-8"
     for ending in ("csv", "jsonl"):
@@ -147,7 +147,7 @@ def test_sparse_and_dense_are_the_same_numbers():
     rng = np.random.default_rng(0)
     X = np.where(rng.uniform(size=(2000, 700)) < 0.05, rng.normal(size=(2000, 700)), 0.0)
     means = io.BytesIO()
-    svmgsu.io.write_text(X, means)
+    svmgsu.io.write(X, means)
     chosen = read(means.getvalue()).data.mean
     assert scipy.sparse.issparse(chosen)
     assert same_bits(chosen, X)
@@ -161,7 +161,7 @@ def test_sparse_and_dense_are_the_same_numbers():
 def test_any_number_of_threads_gives_the_same(tmp_path):
     problem = make_problem("full", count=3000, n=30)
     paths = [tmp_path / name for name in ("means", "labels", "cov")]
-    svmgsu.io.write_text(svmgsu.Gaussians(problem.X, problem.cov), *paths, y=problem.y)
+    svmgsu.io.write(svmgsu.Gaussians(problem.X, problem.cov), *paths, y=problem.y)
     one = svmgsu.io.read_text(*paths, threads=1)
     for threads in (2, 8):
         many = svmgsu.io.read_text(*paths, threads=threads)
@@ -183,7 +183,7 @@ def test_text_written_is_read_back_bit_by_bit(X, data):
     ids = None if data is None else data.draw(st.lists(words, min_size=len(X), max_size=len(X), unique=True))
     files = [io.BytesIO() for _ in range(3)]
     V = np.abs(X)[::-1]
-    svmgsu.io.write_text(svmgsu.Gaussians(X, svmgsu.Diagonal(V)), *files, y=np.arange(len(X)) - 1, ids=ids)
+    svmgsu.io.write(svmgsu.Gaussians(X, svmgsu.Diagonal(V)), *files, y=np.arange(len(X)) - 1, ids=ids)
     found = read(*(file.getvalue() for file in files), n_features=X.shape[1])
     assert same_bits(found.data.mean, X)
     assert same_bits(found.data.cov.variances, V)
@@ -203,7 +203,7 @@ def test_every_kind_of_covariance_can_be_written_as_text(kind):
     }[kind]
     y = np.array([0, 1, 0, 1])
     files = [io.BytesIO() for _ in range(3)]
-    svmgsu.io.write_text(svmgsu.Gaussians(X, cov), *files, y=y)
+    svmgsu.io.write(svmgsu.Gaussians(X, cov), *files, y=y)
     found = read(*(file.getvalue() for file in files)).data.cov
     np.testing.assert_allclose(found.to_full(), cov.to_full(4, 3, y), rtol=1e-15)
 
@@ -218,11 +218,11 @@ def test_ids_and_labels_that_text_cannot_hold_are_refused():
         (["a", "a:"], "samples 0 and 1 have the same id, 'a:'"),
     ]:
         with pytest.raises(ValueError, match=message):
-            svmgsu.io.write_text(X, io.BytesIO(), ids=ids)
+            svmgsu.io.write(X, io.BytesIO(), ids=ids)
     with pytest.raises(ValueError, match="labels in text files must be finite numbers"):
-        svmgsu.io.write_text(X, io.BytesIO(), io.BytesIO(), y=["cat", "dog"])
+        svmgsu.io.write(X, io.BytesIO(), io.BytesIO(), y=["cat", "dog"])
     with pytest.raises(ValueError, match="ids: shape"):
-        svmgsu.io.write_text(X, io.BytesIO(), ids=["a"])
+        svmgsu.io.write(X, io.BytesIO(), ids=["a"])
 
 
 # svmlight
@@ -238,7 +238,7 @@ def test_svmlight_is_what_scikit_learn_reads_and_writes():
     matrix, labels = load_svmlight_file(io.BytesIO(theirs.getvalue()), n_features=8)
     assert same_bits(found.data.mean, matrix) and (found.y == labels).all()
     ours, variances = io.BytesIO(), io.BytesIO()
-    svmgsu.io.write_svmlight(svmgsu.Gaussians(X, X * X), ours, variances, y=y)
+    svmgsu.io.write(svmgsu.Gaussians(X, X * X), ours, cov=variances, y=y, format="svmlight")
     matrix, labels = load_svmlight_file(io.BytesIO(ours.getvalue()))
     assert same_bits(matrix, X) and (labels == y).all()
     both = svmgsu.io.read_svmlight(io.BytesIO(ours.getvalue()), io.BytesIO(variances.getvalue()))

@@ -65,7 +65,7 @@ def test_the_programs_train_and_predict_with_the_authors_files(tmp_path, capsys)
     X, y, variances = rings()
     data = svmgsu.Gaussians(X, svmgsu.Isotropic(variances))
     means, labels, cov = (tmp_path / name for name in ("means", "labels", "cov"))
-    svmgsu.io.write_text(data, means, labels, cov, y=y)
+    svmgsu.io.write(data, means, labels, cov, y=y)
     path = tmp_path / "rbf.model"
     words = ["-t", "2", "-d", "3", "-g", str(GAMMA), "-l", str(LAM)]
     assert train_main([*words, str(means), str(labels), str(cov), str(path)]) == 0
@@ -100,7 +100,7 @@ GOOD = (
         ("lambda 1", "lambda x", "lambda: expected a number, got 'x'"),
         ("b 0\n", "b 0\nb 1\n", "'b' is there twice"),
         ("1 1:2 2:3", "1 0:2", ":10:3: "),
-        ("1 1:2 2:3", "1 1:nan", ":10:3: expected a finite number"),
+        ("1 1:2 2:3", "1 1:nan", ":10:5: expected a finite number"),
         ("1 1:2 2:3", "1 1", ":10:3: expected index:value"),
         ("1 1:2 2:3\n", "", "without support vectors"),
         ("SV\n1 1:2 2:3\n", "", "without support vectors"),

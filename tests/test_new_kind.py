@@ -110,14 +110,14 @@ def test_it_is_saved_and_read(problem, tmp_path, ending):
     data = svmgsu.Gaussians(X, cov)
     if ending == "npz":
         file = io.BytesIO()
-        svmgsu.io.write_npz(data, file, y=y)
+        svmgsu.io.write(data, file, format="npz", y=y)
         file.seek(0)
-        back = svmgsu.io.read_npz(file)
+        back = svmgsu.io.read(file, format="npz")
         assert isinstance(back.data.cov, Stretched)
         assert back.report.notes == []
     else:
         paths = [tmp_path / f"{name}.{ending}" for name in ("mean", "label", "cov")]
-        svmgsu.io.write_text(data, *paths, y=y)
+        svmgsu.io.write(data, *paths, y=y)
         back = svmgsu.io.read_text(*paths)
     np.testing.assert_allclose(back.data.cov.to_full(), full.to_full(), rtol=1e-12)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import io
+from ..io.arrays import read_npz
 from ..io.cells import guess_task
 from ..io.dataset import Dataset
 from .base import OF_TABLES, UsageError, about, count, positive, value_of
@@ -247,7 +248,7 @@ def reader_options(args: argparse.Namespace, format: str, labels: str | None) ->
     readers: dict[str, Callable[..., Any]] = {
         "text": io.read_text,
         "svmlight": io.read_svmlight,
-        "npz": io.read_npz,
+        "npz": read_npz,
     }
     known = inspect.signature(readers.get(format, io.read_table)).parameters
     for text in args.read or ():

@@ -30,9 +30,7 @@ from .files import Source, damaged, extension, name_of, read_head
 from .text import read_svmlight, read_text, write_svmlight, write_text
 
 if TYPE_CHECKING:
-    from .arrays import read_npz, write_npz
     from .predictions import write_predictions, write_values
-    from .table_files import write_table
     from .tables import read_table
 
 __all__ = [
@@ -40,30 +38,17 @@ __all__ = [
     "FormatError",
     "Report",
     "read",
-    "read_npz",
     "read_svmlight",
     "read_table",
     "read_text",
     "write",
-    "write_npz",
     "write_predictions",
-    "write_svmlight",
-    "write_table",
-    "write_text",
     "write_values",
 ]
 
 # Loaded when first used: reading text is all that most programs need, and they need it fast.
 __getattr__ = lazy(
-    __name__,
-    {
-        "read_npz": "arrays",
-        "read_table": "tables",
-        "write_npz": "arrays",
-        "write_predictions": "predictions",
-        "write_table": "table_files",
-        "write_values": "predictions",
-    },
+    __name__, {"read_table": "tables", "write_predictions": "predictions", "write_values": "predictions"}
 )
 
 FormatError.__doc__ = "Raised for a file that cannot be read; the message says where and what is wrong."
@@ -146,7 +131,8 @@ def read(
     psd : {"clip", "strict"}
         What to do with full covariances that are not quite positive semidefinite: as for `svmgsu.Full`.
     **options
-        For the reader of the format: `read_text`, `read_svmlight`, `read_table`.
+        For the reader of the format: `read_text`, `read_svmlight`, `read_table`. Keys of .npz archives are
+        those of `svmgsu.io.arrays`.
 
     Examples
     --------
@@ -193,16 +179,17 @@ def write(
     Parameters
     ----------
     data : Dataset, Gaussians or array
+        The samples. Tables and svmlight hold isotropic and diagonal covariances, text and .npz all kinds.
     path : path, "-" or binary file
-        For the means, or for all.
+        For the means, or for all; names that end in .gz or .xz are compressed.
     labels, cov : path, "-" or binary file, optional
         Files of their own, for the formats that have such.
     y, ids : arrays of shape (l,), optional
-        By default those of `data`.
+        By default those of `data`. In text files labels are numbers, and ids are words.
     format : str, optional
         As for `read`.
     **options
-        For the writer of the format: `write_npz`, `write_table`.
+        Of .npz: `compress`, by default False. Of tables: `feature_names`, by default those of `data`.
 
     Examples
     --------

@@ -38,24 +38,7 @@ KEYS = {"mean", "mean_data", "std", "y", "ids", "feature_names"}  # and those of
 
 
 def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
-    """Read an .npz file with the keys that `svmgsu.io.arrays` documents.
-
-    Parameters
-    ----------
-    path : path or binary file
-    psd : {"clip", "strict"}
-        Of full covariances: as for `svmgsu.Full`.
-
-    Examples
-    --------
-    >>> import io, numpy as np, svmgsu
-    >>> file = io.BytesIO()
-    >>> np.savez(file, mean=[[0.0, 1.0]], std=[[0.1, 0.2]], y=[1])
-    >>> _ = file.seek(0)
-    >>> data, y = svmgsu.io.read_npz(file)
-    >>> data.cov
-    Diagonal(n_samples=1, n_features=2)
-    """
+    """Read an .npz file."""
     name = name_of(path)
     arrays = load_archive(path, name)
     check_keys(arrays, name)
@@ -122,26 +105,7 @@ def _with_variances(arrays: dict[str, Array]) -> dict[str, Array]:
 
 
 def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:
-    """Write samples, labels and ids to one .npz file, with the keys that `svmgsu.io.arrays` documents.
-
-    Parameters
-    ----------
-    data : Dataset, Gaussians or array
-        Every kind of covariance is kept as it is, but for sums and covariances per class, which become full.
-    path : path or binary file
-    y, ids : arrays of shape (l,), optional
-        By default those of `data`.
-    compress : bool, default=False
-
-    Examples
-    --------
-    >>> import io, svmgsu
-    >>> file = io.BytesIO()
-    >>> svmgsu.io.write_npz(svmgsu.Gaussians([[0.0, 1.0]], 0.5), file)
-    >>> _ = file.seek(0)
-    >>> svmgsu.io.read_npz(file).data
-    Gaussians(1 samples, 2 features, cov=Isotropic(n_samples=None, n_features=None))
-    """
+    """Write samples, labels and ids to one .npz file; sums and covariances per class become full."""
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
     arrays = parts_of(gaussians.mean, "mean")

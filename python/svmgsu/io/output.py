@@ -10,7 +10,6 @@ import contextlib
 import errno
 import io
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -18,8 +17,6 @@ from typing import IO, Any, cast
 
 from .files import Path, Source, is_path, shown
 
-DESCRIPTORS = re.compile(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)")
-STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 LONGEST = 200  # bytes of a name that its partial begins with; file systems allow 255 in all
 
 
@@ -117,22 +114,17 @@ def _partial_of(path: str) -> str:
     return os.path.join(folder, f"{short}.{os.urandom(6).hex()}.partial")
 
 
-def _descriptor(path: str) -> int | None:
-    """Return the number of the open file that a name such as /dev/stdout, or a link to it, stands for."""
-    for _ in range(40):
-        found = DESCRIPTORS.fullmatch(path)
-        if path in STREAMS or found:
-            return STREAMS[path] if found is None else int(found[1] or found[2])
-        try:
-            path = os.path.join(os.path.dirname(path), os.readlink(path))
-        except OSError:
-            return None
-    return None
+def _is_standard_output(path: str) -> bool:
+    """Tell whether a path is "-", /dev/stdout, a link to it, or the file that standard output goes to."""
+    try:
+        return path == "-" or os.path.samestat(os.stat(path), os.fstat(1))
+    except OSError:
+        return False
 
 
 def _is_regular(path: str) -> bool:
     """Tell whether `path` is, or can become, a file that another may replace."""
-    if path == "-" or _descriptor(path) is not None:
+    if _is_standard_output(path):
         return False
     try:
         mode = os.stat(path).st_mode
@@ -144,22 +136,12 @@ def _is_regular(path: str) -> bool:
 
 
 def _check_stream(path: str) -> None:
-    if path == "-" and _standard_output() is None:
+    # Notebooks have a standard output of text alone.
+    if path == "-" and not hasattr(sys.stdout, "buffer"):
         why = "is closed" if sys.stdout is None else "takes text, not bytes"
         raise OSError(errno.EBADF, why, "standard output")
-    number = 1 if path == "-" else _descriptor(path)
-    with named(path):
-        if number is not None:
-            os.fstat(number)
-        elif stat.S_ISSOCK(os.stat(path).st_mode):
-            raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
-        elif not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-
-def _standard_output() -> Any:
-    """Return the bytes of standard output; None where there is none, or only text, as in notebooks."""
-    return getattr(sys.stdout, "buffer", None)
+    if path != "-" and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
 def _write_stream(path: str, content: bytes) -> None:
@@ -169,11 +151,10 @@ def _write_stream(path: str, content: bytes) -> None:
             stream.flush()
     if path == "-":
         with named("standard output"):
-            _standard_output().write(content)
-            _standard_output().flush()
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
         return
-    number = _descriptor(path)
-    with named(path), open(path if number is None else os.dup(number), "wb") as file:
+    with named(path), open(os.dup(1) if _is_standard_output(path) else path, "wb") as file:
         file.write(content)
 
 

@@ -162,32 +162,7 @@ def write_table(
     feature_names: Any = None,
     format: str | None = None,
 ) -> None:
-    """Write a table by pyarrow: id, label, and for each feature its mean `x` and its variance `x_var`.
-
-    Parameters
-    ----------
-    data : Dataset, Gaussians or array
-        Covariances must be isotropic or diagonal.
-    path : path, "-" or binary file
-        Its ending tells the format: .csv, .tsv, .tab, .parquet, .feather, .arrow or .ipc.
-    y, ids : arrays of shape (l,), optional
-        Labels and ids; by default those of `data`.
-    feature_names : list of str, optional
-        By default those of `data`, or x1, x2, ...
-    format : str, optional
-        The ending to assume, such as "csv".
-
-    Examples
-    --------
-    >>> import io, svmgsu
-    >>> file = io.BytesIO()
-    >>> data = svmgsu.Gaussians([[1.5], [3.0]], std=[[0.5], [0.25]])
-    >>> svmgsu.io.write_table(data, file, y=[1, 0], format="csv")
-    >>> print(file.getvalue().decode(), end="")
-    "label","x1","x1_var"
-    1,1.5,0.25
-    0,3,0.0625
-    """
+    """Write a table by pyarrow: id, label, and for each feature its mean `x` and its variance `x_var`."""
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
     count, n = gaussians.shape

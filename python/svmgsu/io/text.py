@@ -377,25 +377,7 @@ def write_text(
     y: Any = None,
     ids: Any = None,
 ) -> None:
-    """Write samples as the authors' text files, which appear together or not at all.
-
-    Parameters
-    ----------
-    data : Dataset, Gaussians or array
-    means, labels, cov : path, "-" or binary file
-        Where to write; .gz and .xz compress. Without `cov` the covariances are not written.
-    y, ids : arrays of shape (l,), optional
-        Labels, which must be numbers, and ids without blanks; by default those of `data`, or ids 1, 2, ...
-
-    Examples
-    --------
-    >>> import io, svmgsu
-    >>> file = io.BytesIO()
-    >>> svmgsu.io.write_text([[0.5, 0.0], [0.0, -1.25]], file, ids=["a", "b"])
-    >>> print(file.getvalue().decode(), end="")
-    a 1:0.5
-    b 2:-1.25
-    """
+    """Write samples as the authors' text files; ids are words, 1, 2, ... by default, and labels numbers."""
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
     names = check_ids(dataset.ids, len(gaussians))
@@ -414,25 +396,7 @@ def write_text(
 
 
 def write_svmlight(data: Any, path: Source, cov: Source | None = None, *, y: Any = None) -> None:
-    """Write `label j:v ...` lines as svmlight and libsvm read them; variances in a second file of this form.
-
-    Parameters
-    ----------
-    data : Dataset, Gaussians or array
-    path, cov : path, "-" or binary file
-        The means, and the variances, which must be isotropic or diagonal.
-    y : array of shape (l,), optional
-        Labels; by default those of `data`, or zeros.
-
-    Examples
-    --------
-    >>> import io, svmgsu
-    >>> file = io.BytesIO()
-    >>> svmgsu.io.write_svmlight([[0.5, 0.0], [0.0, -1.25]], file, y=[1, -1])
-    >>> print(file.getvalue().decode(), end="")
-    1 1:0.5
-    -1 2:-1.25
-    """
+    """Write `label j:v ...` lines, and variances in a second file of this form; labels are 0 by default."""
     dataset = as_dataset(data, y)
     gaussians = dataset.data
     leads = label_texts(dataset.y) if dataset.y is not None else ["0"] * len(gaussians)

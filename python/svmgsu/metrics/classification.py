@@ -27,12 +27,13 @@ MEASURES_AT_K = {
 
 @dataclass(frozen=True)
 class ClassMetrics:
-    """Hold the measures of one class against the rest.
+    """Hold the measures of one class, `label`, against the rest.
 
     `samples` and `predicted` count samples of the class, and those predicted to be of it, by weight.
-    Precision, recall and F-score are 0 where they are undefined, as in scikit-learn; rankings are NaN for a
-    class without samples. Measures `at` k, by k, are of the k samples with the greatest decision values,
-    without weights.
+    `precision`, `recall` and `f_score` are 0 where they are undefined, as in scikit-learn;
+    `average_precision` is NaN for a class without samples. `precision_at`, `recall_at` and
+    `average_precision_at` are, by k, those of the k samples with the greatest decision values, without
+    weights.
     """
 
     label: object
@@ -49,12 +50,13 @@ class ClassMetrics:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """Hold what `evaluate` measured.
+    """Hold what `evaluate` measured: the `accuracy` and more of so many `samples`.
 
-    Of two classes the second is positive, and precision, recall, F-score and average precision are its own;
-    of more they are means over the classes, in rankings over those with samples. `mean_average_precision` is
-    the mean over all classes, also of two. `log_loss` and `calibration_error` need probabilities, else they
-    are None. `confusion` has a row per true class and a column per predicted one; `by_class` has each class
+    Of two classes in `labels` the second is positive, and `precision`, `recall`, `f_score`,
+    `average_precision` and those at k (`precision_at`, `recall_at`, `average_precision_at`) are its own; of
+    more they are means over the classes, in rankings over those with samples. `mean_average_precision` is the
+    mean over all classes, also of two. `log_loss` and `calibration_error` need probabilities, else they are
+    None. `confusion` has a row per true class and a column per predicted one; `by_class` has each class
     against the rest.
     """
 
