@@ -15,11 +15,12 @@ from ..estimators.linear import LinearSVMGSU, LinearSVRGSU
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
 from ..support.errors import counted_from
+from ..support.validation import ArrayLike
 from .shards import aligned_blocks, is_dask, is_dask_frame, read_block, row_blocks
 from .training import TIMEOUT, read_problem
 
 
-def predict(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
+def predict(model: Any, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
     """Return the class, or the value, of each row of a Dask array or data frame X, as a lazy Dask array.
 
     `model` is a model or a fitted estimator; `cov` and `std` are collections with the rows of X.
@@ -27,17 +28,17 @@ def predict(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
     return _lazy(model, "predict", X, cov, std)
 
 
-def predict_proba(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
+def predict_proba(model: Any, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
     """Return the probabilities of the classes of `model` for the rows of X, as `predict` does."""
     return _lazy(model, "predict_proba", X, cov, std)
 
 
-def decision_function(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
+def decision_function(model: Any, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
     """Return the decision values of `model` for the rows of X, as `predict` does."""
     return _lazy(model, "decision_function", X, cov, std)
 
 
-def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
+def _lazy(model: Any, method: str, X: Any, cov: ArrayLike, std: ArrayLike) -> Any:
     local = model.to_local() if hasattr(model, "to_local") else model
     if not is_dask(X):
         return getattr(local, method)(X, cov=cov, std=std)
@@ -62,7 +63,14 @@ def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
 
 
 def _predict_block(
-    model: Any, method: str, X: Any, cov: Any, std: Any, columns: tuple[int, ...], dtype: Any, start: int
+    model: Any,
+    method: str,
+    X: ArrayLike,
+    cov: ArrayLike,
+    std: ArrayLike,
+    columns: tuple[int, ...],
+    dtype: Any,
+    start: int,
 ) -> Any:
     """Task: predict a block, which begins at row `start` of the whole, or at 0 if that is not known."""
     with counted_from(start):
@@ -81,7 +89,9 @@ class _OnCluster:
     client: Client | None = None
     timeout: float | None = TIMEOUT
 
-    def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None, **more: Any) -> Any:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None, **more: Any
+    ) -> Any:
         """Train on a Dask array or data frame X; see `svmgsu.dask.train` for the arguments."""
         if not is_dask(X):
             return super().fit(X, y, cov, std, **more)  # type: ignore[misc]
@@ -91,7 +101,7 @@ class _OnCluster:
         keep_names(self, problem.source, reset=True)
         return self
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None, **more: Any) -> Any:
+    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, **more: Any) -> Any:
         """Return the class or the value of each row of X, as a lazy array for collections."""
         return predict(self, X, cov, std) if is_dask(X) else super().predict(X, cov, std, **more)  # type: ignore[misc]
 
@@ -122,13 +132,17 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):  # type: ignore[misc]
 
     _local_kind = LinearSVMGSU
 
-    def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
+    def decision_function(
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, return_std: bool = False
+    ) -> Any:
         """Return decision values of the rows of X, lazily for collections; `return_std` in memory only."""
         if is_dask(X):
             return decision_function(self, X, cov, std)
         return super().decision_function(X, cov, std, return_std)
 
-    def predict_proba(self, X: Any, cov: Any = None, std: Any = None, prior: Any = None) -> Any:
+    def predict_proba(
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, prior: ArrayLike = None
+    ) -> Any:
         """Return class probabilities of the rows of X, lazily for collections; `prior` in memory only."""
         if is_dask(X):
             return predict_proba(self, X, cov, std)

@@ -21,7 +21,7 @@ from ..outofcore import shards as solver
 from ..outofcore.training import DataSource
 from ..support.labels import Copies, check_labels, check_targets, check_weights
 from ..support.losses import Task
-from ..support.validation import Array, FloatArray, is_sparse
+from ..support.validation import Array, ArrayLike, FloatArray, is_sparse
 from .rounds import Rounds, client_of, threads_here
 from .shards import Shards
 
@@ -96,14 +96,14 @@ def digests_of(data: Gaussians, group: int) -> list[str]:
 def read_problem(
     client: Any,
     timeout: float | None,
-    X: Any,
-    y: Any,
-    cov: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    cov: ArrayLike,
     options: Options,
     *,
-    std: Any = None,
-    y_std: Any = None,
-    sample_weight: Any = None,
+    std: ArrayLike = None,
+    y_std: ArrayLike = None,
+    sample_weight: ArrayLike = None,
 ) -> Problem:
     """Return the problem of samples on a cluster, checked."""
     samples = Shards(Rounds(client_of(client), timeout), X, cov, std)
@@ -120,13 +120,13 @@ def read_problem(
 
 def train(
     client: Any,
-    X: Any,
-    y: Any,
-    cov: Any = None,
+    X: ArrayLike,
+    y: ArrayLike,
+    cov: ArrayLike = None,
     *,
-    std: Any = None,
-    y_std: Any = None,
-    sample_weight: Any = None,
+    std: ArrayLike = None,
+    y_std: ArrayLike = None,
+    sample_weight: ArrayLike = None,
     timeout: float | None = TIMEOUT,
     start: Any = None,
     **options: Any,

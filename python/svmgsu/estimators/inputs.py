@@ -7,12 +7,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ..data.gaussians import Gaussians
+from ..support.validation import ArrayLike
 
 Data = TypeVar("Data", bound=Any)
 ROUTED = {"cov": True, "std": True}  # with metadata routing, requested unless a user says no
 
 
-def same_units(step: Any, X: Any, cov: Any, std: Any) -> tuple[Any, Any]:
+def same_units(step: Any, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> tuple[Any, Any]:
     """Return `cov` and `std` as they belong to X: None if X holds them already.
 
     A transformer that is given uncertainties returns `Gaussians`, which hold them in the new units. Metadata
@@ -43,6 +44,6 @@ def keep_names(estimator: Any, data: Data, *, reset: bool) -> Data:
     return data
 
 
-def may_lack_names(estimator: Any, X: Any) -> bool:
+def may_lack_names(estimator: Any, X: ArrayLike) -> bool:
     """Return whether X may come without the names of the fit: transformers make arrays of data frames."""
     return getattr(estimator, "names_of_gaussians_", False) and not hasattr(X, "columns")

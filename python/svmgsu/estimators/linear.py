@@ -27,7 +27,7 @@ from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..support.labels import check_classes, check_weights, has_soft_labels, plain_labels
 from ..support.losses import Task
-from ..support.validation import Array, FloatArray, check_row_order
+from ..support.validation import Array, ArrayLike, FloatArray, check_row_order
 from .inputs import ROUTED, keep_names, may_lack_names, same_units
 
 _LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "status_", "history_", "n_features_in_")
@@ -52,13 +52,13 @@ class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         given = vars(self)
         return Options(**{name: given[name] for name in NAMES if name in given}, task=self._task)
 
-    def _align(self, X: Any, cov: Any, std: Any, **aligned: Any) -> tuple[Any, Any]:
+    def _align(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike, **aligned: Any) -> tuple[Any, Any]:
         """Return `cov` and `std` as they belong to X, whose names are kept."""
         check_row_order(X, **aligned)
         self._check_names(X, reset=True)
         return same_units(self, X, cov, std)
 
-    def _train(self, problem: Problem, groups: Any = None) -> None:
+    def _train(self, problem: Problem, groups: ArrayLike = None) -> None:
         """Train, and show what the model has learnt as attributes."""
         start = getattr(self, "model_", None) if self.warm_start else None
         model = problem.train(start, groups)
@@ -79,7 +79,7 @@ class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         for name in (*_LEARNT, *self._learnt):
             setattr(self, name, getattr(model, name))
 
-    def _samples(self, X: Any, cov: Any, std: Any) -> Gaussians | Blocks:
+    def _samples(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Gaussians | Blocks:
         check_is_fitted(self, "model_")
         if isinstance(X, Blocks):
             X.refuse_beside(cov=cov, std=std)
@@ -96,7 +96,7 @@ class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             )
         return data
 
-    def _check_names(self, X: Any, *, reset: bool) -> Any:
+    def _check_names(self, X: ArrayLike, *, reset: bool) -> Any:
         """Return X, `Gaussians` in the order that features had in the fit; scikit-learn checks data frames.
 
         Its checks are made only where there are names: they take longer than a small fit.
@@ -139,12 +139,12 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        cov: Any = None,
-        std: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        groups: ArrayLike = None,
     ) -> Any:
         """Train on uncertain samples.
 
@@ -177,7 +177,9 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self._had_noise = cov is not None or std is not None
         return self
 
-    def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
+    def decision_function(
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, return_std: bool = False
+    ) -> Any:
         """Return decision values for each row of X: (l,) for two classes, (l, K) comparable ones for more.
 
         For two classes it is w·x + b, less the value at which `predict` goes from one class to the other
@@ -201,13 +203,15 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         values = self.model_.from_threshold(values)
         return (values, deviations) if return_std else values
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
+    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Array:
         """Return the class of each row of X, with uncertainties `cov` or `std`: see `Model.predict`."""
         data = self._samples(X, cov, std)
         return self.model_.predict(data, threads=self.threads)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any, cov: Any = None, std: Any = None, prior: Any = None) -> FloatArray:
+    def predict_proba(
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, prior: ArrayLike = None
+    ) -> FloatArray:
         """Return calibrated probabilities of the classes for each row of X, of shape (l, K).
 
         The larger the uncertainties `cov` or `std` of X, the less confident they are; `prior` states the
@@ -216,12 +220,19 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         data = self._samples(X, cov, std)
         return self.model_.predict_proba(data, prior=prior, threads=self.threads)
 
-    def margin_probability(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+    def margin_probability(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> FloatArray:
         """Return P(w·X + b > 0) of X with uncertainties `cov` or `std`: see `Model.margin_probability`."""
         data = self._samples(X, cov, std)
         return self.model_.margin_probability(data, threads=self.threads)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+    ) -> float:
         """Return the accuracy on X with labels y, counted by `sample_weight`; `cov`, `std` as in `predict`.
 
         A model that was fitted with uncertainties beside X refuses an X without them, as in
@@ -229,9 +240,9 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         """
         check_scored(self._had_noise, X, cov, std)
         check_row_order(X, y=y, sample_weight=sample_weight)
-        y = column_named(X, y)
-        weights = None if sample_weight is None else check_weights(sample_weight, len(y))
-        return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=weights))
+        labels = column_named(X, y)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(labels))
+        return float(accuracy_score(labels, self.predict(X, cov, std), sample_weight=weights))
 
 
 class LinearSVMGSU(LinearClassifier):
@@ -429,12 +440,12 @@ class SGDSVMGSU(LinearClassifier):
 
     def partial_fit(
         self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        cov: Any = None,
-        std: Any = None,
-        sample_weight: Any = None,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        sample_weight: ArrayLike = None,
     ) -> SGDSVMGSU:
         """Learn from one piece of a stream.
 
@@ -564,13 +575,13 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        cov: Any = None,
-        std: Any = None,
-        y_std: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        y_std: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        groups: ArrayLike = None,
     ) -> LinearSVRGSU:
         """Train on uncertain samples, as `LinearSVMGSU.fit`.
 
@@ -585,22 +596,31 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         self._train(problem, groups)
         return self
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
+    def predict(
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, return_std: bool = False
+    ) -> Any:
         """Return w·x + b for each row of X; with `return_std` and uncertainties `cov` or `std` of X also the
         deviation √(wᵀΣw) that they make. See `RegressionModel.predict`.
         """
         data = self._samples(X, cov, std)
         return self.model_.predict(data, return_std=return_std, threads=self.threads)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+    ) -> float:
         """Return R² of the predictions for X against the targets y, counted by `sample_weight`.
 
         `cov` and `std` are checked as in `predict`; the predicted means do not depend on them.
         """
         check_row_order(X, y=y, sample_weight=sample_weight)
-        y = column_named(X, y)
-        weights = None if sample_weight is None else check_weights(sample_weight, len(y))
-        return float(r2_score(y, self.predict(X, cov, std), sample_weight=weights))
+        targets = column_named(X, y)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(targets))
+        return float(r2_score(targets, self.predict(X, cov, std), sample_weight=weights))
 
 
 def labels_of(given: Any) -> Any:
@@ -619,7 +639,7 @@ def labels_of(given: Any) -> Any:
     return y
 
 
-def _targets_of(y: Any) -> Array:
+def _targets_of(y: ArrayLike) -> Array:
     """Return y as scikit-learn wants it: a column becomes a row with a warning."""
     if y is None:
         raise ValueError("y: this estimator requires y to be passed, but the target y is None")

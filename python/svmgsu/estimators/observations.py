@@ -17,6 +17,7 @@ from ..support.labels import check_weights
 from ..support.validation import (
     FINITE,
     Array,
+    ArrayLike,
     FloatArray,
     as_float_array,
     check_column_order,
@@ -72,7 +73,11 @@ class Observed:
 
 
 def observe(
-    X: Any, cov: Any = None, std: Any = None, projection: Any = None, sample_weight: Any = None
+    X: ArrayLike,
+    cov: ArrayLike = None,
+    std: ArrayLike = None,
+    projection: Any = None,
+    sample_weight: ArrayLike = None,
 ) -> Observed:
     """Read X, `Gaussians` or an array in which NaN, or infinite noise, is a missing value."""
     if isinstance(X, Gaussians):
@@ -94,7 +99,7 @@ def observe(
     return seen
 
 
-def _read(X: Any, cov: Any, std: Any) -> Observed:
+def _read(X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Observed:
     X, cov, std = plain_arrays(X, cov, std)
     values = as_float_array(_plain(X), "X", (2,))
     if 0 in values.shape:
@@ -123,7 +128,7 @@ def _read(X: Any, cov: Any, std: Any) -> Observed:
     return Observed(values, as_covariance(cov, std, values.shape), names)
 
 
-def _plain(X: Any) -> Any:
+def _plain(X: ArrayLike) -> Any:
     """Return X, with NaN for the mark that pandas has for missing values."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "to_numpy")):
         return X

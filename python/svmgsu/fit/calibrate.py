@@ -11,7 +11,7 @@ from .. import _core
 from ..exceptions import ConvergenceWarning
 from ..models.calibration import Calibration, fit, own
 from ..support.progress import counter
-from ..support.validation import Array, FloatArray, listed
+from ..support.validation import Array, ArrayLike, FloatArray, listed
 from ..support.warning import warn
 from .options import changed
 
@@ -40,7 +40,7 @@ class _OutOfTime(Exception):
 
 
 def calibrate(
-    problem: Problem, model: Model, how: str, options: _core.Options, team: Team, groups: Any = None
+    problem: Problem, model: Model, how: str, options: _core.Options, team: Team, groups: ArrayLike = None
 ) -> None:
     """Give `model` its probabilities, from held-out scores (`how` is "cv") or training scores ("train").
 
@@ -113,7 +113,7 @@ def _held_out(
     options: _core.Options,
     team: Team,
     seen: list[Scores],
-    groups: Any,
+    groups: ArrayLike,
 ) -> list[Scores]:
     """Return scores by models that have not seen the sample, nor, with `groups`, its group.
 
@@ -160,7 +160,7 @@ def _held_out(
     return out
 
 
-def _splits(task: Classification, seen: list[Scores], groups: Any) -> list[Splits]:
+def _splits(task: Classification, seen: list[Scores], groups: ArrayLike) -> list[Splits]:
     """Return the splits of each subproblem; none where it cannot be divided."""
     weights = task.given_weights
     together = rows_together(task.copies, groups, len(task.codes))
@@ -185,7 +185,7 @@ def _splits(task: Classification, seen: list[Scores], groups: Any) -> list[Split
     return [[(known, new) for known, new in folds if new is not None and len(new)] for folds in each]
 
 
-def rows_together(copies: Any, groups: Any, rows: int) -> Array | None:
+def rows_together(copies: Any, groups: ArrayLike, rows: int) -> Array | None:
     """Return the number of each row's group; the rows of one sample are a group, too. None without groups."""
     if groups is None:
         members: Array | None = copies.source

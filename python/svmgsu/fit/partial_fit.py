@@ -13,7 +13,7 @@ from ..data.gaussians import Gaussians
 from ..models.classifier import Model
 from ..support.labels import check_raw_weights, class_factors, known_labels
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array, ArrayLike, FloatArray
 from .multiclass import Scheme
 from .options import Options
 from .problem import Memory
@@ -51,7 +51,12 @@ class Stream:
         return cls(model.classes_, model.n_features_in_, scheme, states)
 
     def read(
-        self, data: Gaussians, y: Any, sample_weight: Any, options: Options, columns: Any = None
+        self,
+        data: Gaussians,
+        y: ArrayLike,
+        sample_weight: ArrayLike,
+        options: Options,
+        columns: ArrayLike = None,
     ) -> None:
         """Take one step for each batch of a piece of the data, in an order drawn by the seed.
 
@@ -93,7 +98,7 @@ class Stream:
         team = Team(options.threads if len(self.classes) > 2 else 1)
         self.states = team.map(step, range(self.scheme.count))
 
-    def _scaled(self, sample_weight: Any, samples: int) -> FloatArray:
+    def _scaled(self, sample_weight: ArrayLike, samples: int) -> FloatArray:
         """Return the weights of a piece times a power of two that is the same for all pieces."""
         raw = np.ones(samples) if sample_weight is None else check_raw_weights(sample_weight, samples)
         if self.exponent is None:

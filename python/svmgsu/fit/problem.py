@@ -15,7 +15,7 @@ from ..outofcore.training import DataSource
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.parallel import Team
 from ..support.progress import ProgressBar
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array, ArrayLike, FloatArray
 from ..support.warning import warn
 from .options import Options
 
@@ -117,7 +117,7 @@ class Problem:
         """Return the number of rows; a sample with a soft label has several."""
         return self.source.shape[0]
 
-    def train(self, start: Any = None, groups: Any = None) -> Any:
+    def train(self, start: Any = None, groups: ArrayLike = None) -> Any:
         """Return the model that the options ask for."""
         options = self.options
         if options.searches:

@@ -12,7 +12,7 @@ from ..exceptions import ConvergenceWarning
 from ..models.classifier import probability_right
 from ..support.parallel import Team
 from ..support.progress import counter
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array, ArrayLike, FloatArray
 from ..support.warning import warn
 from .calibrate import divided, rows_together
 from .multiclass import Classification
@@ -35,7 +35,7 @@ class SearchResult:
     cv_results: dict[str, Array] | None = None
 
 
-def choose(problem: Problem, groups: Any = None) -> SearchResult:
+def choose(problem: Problem, groups: ArrayLike = None) -> SearchResult:
     """Return the λ and the scale with the best held-out score; among equals the largest λ.
 
     Held-out samples are Gaussians, too: a classifier is scored by the expected share of draws that it
@@ -131,7 +131,7 @@ def _best(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> SearchRes
     )
 
 
-def _folds(problem: Problem, groups: Any) -> list[tuple[Array, Array]]:
+def _folds(problem: Problem, groups: ArrayLike) -> list[tuple[Array, Array]]:
     """Return (training rows, held-out rows) of up to five folds; none where nothing can be held out.
 
     Folds keep groups and the rows of a sample together. Else samples are dealt out in the order of their

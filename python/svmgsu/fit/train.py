@@ -14,7 +14,7 @@ from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import DataSource, labels_of_blocks, source_of
 from ..support.labels import Copies, check_targets, check_weights, has_soft_labels, read_labels
-from ..support.validation import check_row_order
+from ..support.validation import ArrayLike, check_row_order
 from .multiclass import Classification
 from .options import DEFAULT_LAM, Options
 from .problem import Memory, Problem
@@ -22,14 +22,14 @@ from .regression import Regression, check_target_errors
 
 
 def train(
-    X: Any,
-    y: Any = None,
-    cov: Any = None,
+    X: ArrayLike,
+    y: ArrayLike = None,
+    cov: ArrayLike = None,
     *,
-    std: Any = None,
-    y_std: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    std: ArrayLike = None,
+    y_std: ArrayLike = None,
+    sample_weight: ArrayLike = None,
+    groups: ArrayLike = None,
     lam: Any = DEFAULT_LAM,
     loss: str | tuple[str, float] = "hinge",
     class_weight: Any = None,
@@ -157,14 +157,14 @@ def train(
 
 
 def read_problem(
-    X: Any,
-    y: Any,
-    cov: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    cov: ArrayLike,
     options: Options,
     *,
-    std: Any = None,
-    y_std: Any = None,
-    sample_weight: Any = None,
+    std: ArrayLike = None,
+    y_std: ArrayLike = None,
+    sample_weight: ArrayLike = None,
 ) -> Problem:
     """Return the problem of samples in memory or in blocks, checked."""
     blocks = X if isinstance(X, Blocks) else None

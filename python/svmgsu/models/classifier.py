@@ -14,7 +14,7 @@ from ..data.covariances.base import Terms
 from ..data.gaussians import Gaussians
 from ..outofcore.blocks import Blocks
 from ..support.labels import check_prior
-from ..support.validation import Array, FloatArray, listed
+from ..support.validation import Array, ArrayLike, FloatArray, listed
 from .calibration import Calibration
 from .linear import LinearModel, in_blocks, threads_of
 
@@ -107,9 +107,9 @@ class Model(LinearModel):
 
     def decision_function(
         self,
-        X: Any,
-        cov: Any = None,
-        std: Any = None,
+        X: ArrayLike,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
         return_std: bool = False,
         *,
         threads: int | None = None,
@@ -150,7 +150,7 @@ class Model(LinearModel):
         return self._in_parts(_core.class_scores, data, threads, False)
 
     def margin_probability(
-        self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, *, threads: int | None = None
     ) -> FloatArray:
         """Return P(w·X + b > 0) = Φ(f/s) for X ~ N(x, Σ): shape (l,) for two classes, (l, P) for more.
 
@@ -166,7 +166,9 @@ class Model(LinearModel):
         found = np.stack([probability_right(f, s, np.ones(len(data))) for f, s in columns], axis=1)
         return found[:, 0] if found.shape[1] == 1 else found
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
+    def predict(
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, *, threads: int | None = None
+    ) -> Array:
         """Return the class of each row of X.
 
         With probabilities it is the most probable one, `classes_[predict_proba(X).argmax(axis=1)]`; but a
@@ -181,11 +183,11 @@ class Model(LinearModel):
 
     def predict_proba(
         self,
-        X: Any,
-        cov: Any = None,
-        std: Any = None,
+        X: ArrayLike,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
         *,
-        prior: Any = None,
+        prior: ArrayLike = None,
         threads: int | None = None,
     ) -> FloatArray:
         """Return the probabilities of the classes for each row of X, of shape (l, K); rows sum to one.
@@ -228,7 +230,7 @@ class Model(LinearModel):
         priors = None if prior is None else np.atleast_2d(check_prior(prior, self.classes_, len(data)))
         return np.asarray(self._in_parts(_core.probabilities, data, threads, True, priors))
 
-    def set_prior(self, prior: Any) -> Model:
+    def set_prior(self, prior: ArrayLike) -> Model:
         """State the class priors where the model will be used, for all later probabilities.
 
         Parameters

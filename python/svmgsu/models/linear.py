@@ -12,7 +12,7 @@ from .. import _core
 from ..data.covariances import Psd
 from ..data.gaussians import Gaussians, as_gaussians
 from ..outofcore.blocks import Blocks
-from ..support.validation import FloatArray, check_choice, check_count
+from ..support.validation import ArrayLike, FloatArray, check_choice, check_count
 
 FORMATS = ("svmgsu", "gsvm")
 
@@ -54,7 +54,7 @@ class LinearModel:
         w = np.atleast_2d(np.asarray(self.coef_, dtype=np.float64))
         return np.ascontiguousarray(w), np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64))
 
-    def _samples(self, X: Any, cov: Any, std: Any) -> Gaussians:
+    def _samples(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Gaussians:
         """Return new samples with their features in the order of the model's."""
         data = new_samples(X, cov, std)
         if self.feature_names_in_ is not None:
@@ -92,7 +92,7 @@ class LinearModel:
             file.write(text)
 
 
-def in_blocks(method: Callable[..., Any], X: Blocks, cov: Any, std: Any, **options: Any) -> Any:
+def in_blocks(method: Callable[..., Any], X: Blocks, cov: ArrayLike, std: ArrayLike, **options: Any) -> Any:
     """Return what a method of prediction says of one block after another, joined.
 
     An option that is an array with a row for each sample is divided, too.
@@ -106,7 +106,7 @@ def in_blocks(method: Callable[..., Any], X: Blocks, cov: Any, std: Any, **optio
     return np.concatenate(parts)
 
 
-def new_samples(X: Any, cov: Any, std: Any, psd: Psd = "clip") -> Gaussians:
+def new_samples(X: ArrayLike, cov: ArrayLike, std: ArrayLike, psd: Psd = "clip") -> Gaussians:
     """Return X with its covariance, for samples whose class is not known."""
     data = as_gaussians(X, cov, std, psd)
     if cov is not None and data.cov is not None and data.cov.needs_classes:

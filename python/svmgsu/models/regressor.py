@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..outofcore.blocks import Blocks
-from ..support.validation import FloatArray
+from ..support.validation import ArrayLike, FloatArray
 from .linear import LinearModel, in_blocks, threads_of
 
 
@@ -69,9 +69,9 @@ class RegressionModel(LinearModel):
 
     def predict(
         self,
-        X: Any,
-        cov: Any = None,
-        std: Any = None,
+        X: ArrayLike,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
         return_std: bool = False,
         *,
         threads: int | None = None,
