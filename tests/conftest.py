@@ -207,11 +207,10 @@ def interrupted(script):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of few rows, so that every format has many."""
-    from svmgsu.outofcore import blocks, sources
+    from svmgsu.outofcore import blocks
     from svmgsu.outofcore import open as opening
 
     monkeypatch.setattr(opening, "LARGEST_PIECE", 2000)
-    monkeypatch.setattr(sources, "LEAST_STRETCH", 2000)
     monkeypatch.setattr(blocks, "LARGEST_BLOCK", 2000)
 
 

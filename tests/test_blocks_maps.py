@@ -116,17 +116,17 @@ def test_iterables_have_soft_labels_and_the_bits_of_memory(tmp_path):
 
 def test_tables_have_soft_labels_in_columns(tmp_path, monkeypatch, capsys, small_blocks):
     monkeypatch.chdir(tmp_path)
+    pandas = pytest.importorskip("pandas")
     X, V, chances = soft_labels()
     names = [*"abcd", *(f"{c}_var" for c in "abcd"), *(f"p_{c}" for c in CLASSES)]
-    rows = "\n".join(",".join(map(repr, map(float, row))) for row in np.hstack([X, V, chances]))
-    (tmp_path / "sky.csv").write_text(",".join(names) + "\n" + rows + "\n")
+    pandas.DataFrame(np.hstack([X, V, chances]), columns=names).to_parquet("sky.parquet")
     for name, more in (("known", []), ("blocks", ["--memory", "100MB"])):
-        assert main(["train", "sky.csv", "-o", name, "--json", "--model", "linear", *more]) == 0
+        assert main(["train", "sky.parquet", "-o", name, "--json", "--model", "linear", *more]) == 0
         facts = json.loads(capsys.readouterr().out)
         assert (facts["samples"], facts["classes"]) == (L, sorted(CLASSES))
     known, found = svmgsu.load("known"), svmgsu.load("blocks")
     assert np.allclose(found.coef_, known.coef_, atol=1e-3)
-    opened = svmgsu.open("sky.csv", class_probabilities="p_")
+    opened = svmgsu.open("sky.parquet", class_probabilities="p_")
     assert opened.classes.tolist() == CLASSES and opened.shape == (L, 4)
 
 

@@ -10,13 +10,15 @@ from block_cases import L, examples
 import svmgsu
 from svmgsu.cli import main
 
+TABLE = "stars.parquet"
+
 
 @pytest.fixture
 def table(tmp_path, monkeypatch, small_blocks):
     monkeypatch.chdir(tmp_path)
     X, V, y = examples()
     data = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd"))
-    svmgsu.io.write(data, "stars.csv", y=y, ids=[f"s{k}" for k in range(L)])
+    svmgsu.io.write(data, TABLE, y=y, ids=[f"s{k}" for k in range(L)])
     return data, y
 
 
@@ -31,7 +33,7 @@ LINEAR = ("--model", "linear")
 
 def test_train_predict_and_evaluate_within_memory(table, capsys):
     for more, name in (((), "known"), (("--memory", "100MB"), "blocks")):
-        code, out, err = run(capsys, "train", "stars.csv", "-o", f"{name}.svmgsu", "--json", *LINEAR, *more)
+        code, out, err = run(capsys, "train", TABLE, "-o", f"{name}.svmgsu", "--json", *LINEAR, *more)
         assert code == 0, err
         facts = json.loads(out)
         assert (facts["samples"], facts["features"]) == (L, 4)
@@ -39,17 +41,17 @@ def test_train_predict_and_evaluate_within_memory(table, capsys):
     np.testing.assert_allclose(known.coef_, blocks.coef_, rtol=1e-3)
     assert blocks.feature_names_in_ == list("abcd")
     for more, name in (((), "known"), (("--memory", "100MB"), "blocks")):
-        assert run(capsys, "predict", "known.svmgsu", "stars.csv", "-o", f"{name}.jsonl", *more)[0] == 0
-        measured = ["evaluate", "known.svmgsu", "stars.csv", "-o", f"{name}.json", "--json", *more]
+        assert run(capsys, "predict", "known.svmgsu", TABLE, "-o", f"{name}.jsonl", *more)[0] == 0
+        measured = ["evaluate", "known.svmgsu", TABLE, "-o", f"{name}.json", "--json", *more]
         assert run(capsys, *measured)[0] == 0
     assert filecmp.cmp("known.jsonl", "blocks.jsonl", shallow=False)
     assert filecmp.cmp("known.json", "blocks.json", shallow=False)
 
 
 def test_a_pool_predicts_out_of_core(table, capsys):
-    assert run(capsys, "train", "stars.csv", "--set", "members=linear")[0] == 0
+    assert run(capsys, "train", TABLE, "--set", "members=linear")[0] == 0
     for more, name in (((), "known"), (("--memory", "100MB"), "blocks")):
-        assert run(capsys, "predict", "stars.svmgsu", "stars.csv", "-o", f"{name}.csv", *more)[0] == 0
+        assert run(capsys, "predict", "stars.svmgsu", TABLE, "-o", f"{name}.csv", *more)[0] == 0
     known, blocks = (np.genfromtxt(f"{name}.csv", delimiter=",")[1:, 2:] for name in ("known", "blocks"))
     np.testing.assert_allclose(known, blocks, rtol=1e-6)
 
@@ -58,5 +60,5 @@ def test_wrong_usage(table, capsys):
     with pytest.raises(SystemExit):
         run(capsys, "train", "-", "--memory", "1GB", "--format", "csv", "-o", "m", *LINEAR)
     assert "not standard input" in capsys.readouterr().err
-    code, _, err = run(capsys, "train", "stars.csv", "--memory", "much", "-o", "m", *LINEAR)
+    code, _, err = run(capsys, "train", TABLE, "--memory", "much", "-o", "m", *LINEAR)
     assert code == 1 and "memory: expected a number of bytes" in err

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..data.covariances import Psd, check_psd
-from ..io import TABLES, format_of
+from ..io import format_of
 from ..io.files import is_path, shown
 from ..support.memory import in_words
 from . import cache as caches
@@ -22,6 +22,7 @@ from .sources import ArraySource, IterableSource, Source, TableSource, array_gro
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 MEMORY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:E[0-9]+)?)\s*([KMGT]?|[KMG]I)B?\s*")
+FORMATS = ("npy", "npz", "parquet", "feather", "arrow", "ipc")
 LARGEST_PIECE = 2**26  # bytes that are decoded at a time
 COPIES = 4  # of a piece while it is decoded: as it is read, by column, together, and as it is written
 
@@ -42,9 +43,10 @@ def open(
     Parameters
     ----------
     source : path, list of paths, folder, np.memmap or iterable of blocks
-        Files of one format, one after another: .npy, uncompressed .npz, Parquet, Arrow, Feather or CSV. Flat
+        Files of one format, one after another: .npy, uncompressed .npz, Parquet, Arrow or Feather. Flat
         arrays (.npy, aligned .npz, memory-mapped) are used where they are; all else is decoded once, in
-        bounded memory, into a cache. For any other format pass an iterable, such as a generator. Its blocks
+        bounded memory, into a cache. For any other format pass an iterable, such as a generator, or
+        `pandas.read_csv(path, chunksize=100_000)`. Its blocks
         are (X, y), (X, y, std), dicts with some of X, y, cov, std, sample_weight, y_std, classes and
         feature_names, `Gaussians`, or data frames, whose columns of values and errors are paired as those of
         a table.
@@ -179,7 +181,7 @@ def _paths(source: Any) -> list[str] | None:
     given = [source] if is_path(source) else source
     if not isinstance(given, (list, tuple)) or not given or not all(is_path(path) for path in given):
         return None
-    known = (*TABLES, ".npz")
+    known = tuple(f".{name}" for name in FORMATS if name != "npy")
     found: list[str] = []
     for path in map(os.fspath, given):
         if os.path.isdir(path):
@@ -206,10 +208,10 @@ def _file_source(
             f"source: files of several formats ({', '.join(sorted(formats))}); give those of one"
         )
     kind = formats.pop()
-    if kind in ("text", "svmlight"):
+    if kind not in FORMATS:
         raise ValueError(
             f"source: {shown(paths[0])} is of the format {kind}, which is not read in blocks; convert it to "
-            "Parquet or .npz, or pass a generator of blocks"
+            "Parquet or .npz, or pass a generator of blocks, such as pandas.read_csv(path, chunksize=100_000)"
         )
     if kind in ("npy", "npz") and options:
         raise TypeError(f"{next(iter(options))}: there is no such option for the format {kind}")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import lzma
 import math
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +16,11 @@ from ..data.covariances import Psd
 from ..data.covariances.base import READERS
 from ..data.gaussians import Gaussians, as_gaussians
 from ..io.arrays import KEYS, check_keys, examples_of, map_array
-from ..io.cells import Cells, CsvCells, CsvText
+from ..io.cells import Cells
 from ..io.dataset import Dataset
-from ..io.files import GZIP, XZ, damaged, extension, name_of
+from ..io.files import damaged, extension, name_of
 from ..io.frames import is_frame
-from ..io.table_files import DELIMITERS, import_pyarrow
+from ..io.table_files import import_pyarrow
 from ..io.tables import TableReader
 from ..support.errors import counted_from
 from ..support.validation import Array
@@ -35,7 +33,6 @@ COVARIANCE_KEYS = {0: "isotropic", 1: "isotropic", 2: "var", 3: "cov"}  # by the
 BLOCK_KEYS = ("X", "y", "cov", "std", "sample_weight", "y_std", "feature_names", "classes")
 
 MOST_ROWS = 2**20  # of a batch
-LEAST_STRETCH = 2**16  # bytes of a CSV file, which hold its header
 
 
 @dataclass
@@ -306,8 +303,7 @@ class TableSource(Source):
         reader = TableReader(**self.options)
         columns: list[str] = []
         for path, ending in zip(self.paths, self.endings, strict=True):
-            cut = _csv_cells if ending in DELIMITERS else self._arrow_cells
-            for cells in cut(path, ending, room):
+            for cells in self._cells(path, ending, room):
                 columns = columns or cells.columns
                 if sorted(cells.columns) != sorted(columns):
                     other = sorted(set(cells.columns) ^ set(columns))
@@ -320,7 +316,7 @@ class TableSource(Source):
                 if found is not None:
                     yield Piece.of(*found)
 
-    def _arrow_cells(self, path: str, ending: str, room: int) -> Iterator[Cells]:
+    def _cells(self, path: str, ending: str, room: int) -> Iterator[Cells]:
         from pyarrow import dataset
 
         with self._damaged(path):
@@ -337,53 +333,3 @@ class TableSource(Source):
                 first += batch.num_rows
         if not first:
             yield Cells(table.schema.empty_table(), name_of(path), 0)
-
-
-def _csv_cells(path: str, ending: str, room: int) -> Iterator[CsvCells]:
-    """Yield stretches of whole records, each behind the header of the file and the remarks above it."""
-    name = name_of(path)
-    delimiter = DELIMITERS[ending]
-    size = max(room // 4, LEAST_STRETCH)  # a cell of text takes a byte or more, and becomes a number of eight
-    with _unpacked(path) as file:
-        text = file.read(size)
-        line = CsvText(text, name, delimiter).header
-        end = start = 0
-        for _ in range(line):
-            start = end
-            end = text.find(b"\n", start) + 1 or len(text)
-        while text.count(b'"', start, end) % 2 and end < len(text):
-            end = text.find(b"\n", end) + 1 or len(text)
-        header = text[:end] if text.endswith(b"\n", 0, end) else text[:end] + b"\n"
-        text = text[end:]
-        skipped = 0
-        more = b"-"
-        while more:
-            more = file.read(size)
-            text += more
-            # A stretch ends at a newline outside of quotes, the last one where the file does.
-            end = text.rfind(b"\n") + 1 if more else len(text)
-            while more and text.count(b'"', 0, end) % 2:
-                end = text.rfind(b"\n", 0, end - 1) + 1
-            if text[:end].strip():
-                yield CsvCells(header + text[:end], name, delimiter, skipped)
-            skipped += text.count(b"\n", 0, end)
-            text = text[end:]
-        if not skipped:
-            yield CsvCells(header, name, delimiter)
-
-
-@contextlib.contextmanager
-def _unpacked(path: str) -> Iterator[IO[bytes]]:
-    """Open a file to read forwards, decompressed; one that is truncated is named."""
-    with contextlib.ExitStack() as closing:
-        raw: Any = closing.enter_context(open(path, "rb"))
-        head = raw.read(len(XZ))
-        raw.seek(0)
-        if head.startswith(GZIP):
-            raw = closing.enter_context(gzip.GzipFile(fileobj=raw))
-        elif head == XZ:
-            raw = closing.enter_context(lzma.LZMAFile(raw))
-        try:
-            yield raw
-        except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
-            raise _core.FormatError(f"{name_of(path)}: not a readable packed file ({error})") from None
