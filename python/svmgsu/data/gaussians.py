@@ -91,13 +91,15 @@ class Gaussians:
         psd: Psd = "clip",
     ) -> None:
         mean, cov, std = plain_arrays(mean, cov, std)
-        if is_sparse(mean):
+        if hasattr(mean, "tocsr"):
             self._rows = SparseRows(mean, "X")
             self._rows.check("X", variances=False)
             self.mean = self._rows.matrix
         else:
             self.mean = self._rows = as_float_array(mean, "X", (2,), FINITE)
-        self.shape = _checked_shape(self._rows)
+        self.shape = self._rows.shape
+        if 0 in self.shape:
+            raise _empty(self.shape)
         self.feature_names_in_: list[str] | None = None
         if feature_names is not None or hasattr(mean, "columns"):
             self.feature_names_in_ = names_of(mean, feature_names, self.shape[1])
@@ -111,7 +113,9 @@ class Gaussians:
         out = Gaussians.__new__(Gaussians)
         out._rows = rows
         out.mean = rows.matrix if isinstance(rows, SparseRows) else rows
-        out.shape = _checked_shape(rows)
+        out.shape = rows.shape
+        if 0 in rows.shape:
+            raise _empty(rows.shape)
         out.feature_names_in_ = self.feature_names_in_
         out.cov = cov
         out.test_noise = noise
@@ -454,14 +458,10 @@ class Gaussians:
         return _core.dense_means(rows)
 
 
-def _checked_shape(rows: Array | SparseRows) -> tuple[int, int]:
-    count, n = rows.shape
-    if not count or not n:  # in scikit-learn's words
-        what = "feature" if count else "sample"
-        raise ValueError(
-            f"X: Found array with 0 {what}(s) (shape={(count, n)}) while a minimum of 1 is required."
-        )
-    return int(count), int(n)
+def _empty(shape: tuple[int, ...]) -> ValueError:
+    """Return the error about an array without samples or features, in scikit-learn's words."""
+    what = "feature" if shape[0] else "sample"
+    return ValueError(f"X: Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def names_of(mean: ArrayLike, given: Sequence[str] | None, n: int) -> list[str] | None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Psd
 from ..data.gaussians import Gaussians, as_gaussians
 from ..outofcore.blocks import Blocks
 from ..support.validation import ArrayLike, FloatArray, check_choice, check_count
@@ -106,9 +105,9 @@ def in_blocks(method: Callable[..., Any], X: Blocks, cov: ArrayLike, std: ArrayL
     return np.concatenate(parts)
 
 
-def new_samples(X: ArrayLike, cov: ArrayLike, std: ArrayLike, psd: Psd = "clip") -> Gaussians:
+def new_samples(X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Gaussians:
     """Return X with its covariance, for samples whose class is not known."""
-    data = as_gaussians(X, cov, std, psd)
+    data = as_gaussians(X, cov, std)
     if cov is not None and data.cov is not None and data.cov.needs_classes:
         raise ValueError("cov: one covariance per class cannot be known of samples without a class")
     return data

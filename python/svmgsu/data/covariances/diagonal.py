@@ -47,14 +47,17 @@ class Diagonal(Covariance):
     variances: Array | SparseRows
     keys = ("var", "var_data")
     is_diagonal = True
+    needs_classes = False
 
     def __init__(self, variances: ArrayLike, *, name: str = "variances", check: bool = True) -> None:
-        if is_sparse(variances):
+        if hasattr(variances, "tocsr"):
             self.variances = SparseRows(variances, name)
             if check:
                 self.variances.check(name, variances=True)
+        elif check:
+            self.variances = as_float_array(variances, name, (2,), VARIANCES)
         else:
-            self.variances = as_float_array(variances, name, (2,), VARIANCES if check else None)
+            self.variances = np.ascontiguousarray(variances)
         self.n_samples, self.n_features = self.variances.shape
 
     def terms(self, samples: int, features: int, y: Array | None) -> Terms:

@@ -48,6 +48,7 @@ class Full(Covariance):
     n_samples: int
     n_features: int
     keys = ("packed", "cov")
+    needs_classes = False
 
     def __init__(
         self, matrices: ArrayLike, check: bool = True, *, psd: Psd = "clip", name: str = "cov"

@@ -37,6 +37,7 @@ class Isotropic(Covariance):
     """
 
     keys = ("isotropic",)
+    needs_classes = False
     is_diagonal = True
 
     def __init__(self, variances: ArrayLike, *, name: str = "variances", check: bool = True) -> None:

@@ -37,6 +37,7 @@ class LowRank(Covariance):
     """
 
     keys = ("factors",)
+    needs_classes = False
     more_keys = ("start", "diagonal")
 
     def __init__(self, factors: ArrayLike, diagonal: ArrayLike = None, *, start: ArrayLike = None) -> None:
