@@ -50,9 +50,6 @@ def test_sparse_objective_agrees():
     assert_same(rivals.sparse_objective(X, y, V, LAM), ours, 40)
 
 
-# Timing
-
-
 # Rows
 
 

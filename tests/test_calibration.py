@@ -345,15 +345,6 @@ def test_it_finds_scipy_s_minimum(shift, share):
     assert np.linalg.norm(likelihood(got, scores, y)[1]) <= 1e-8 * len(y)
 
 
-@pytest.mark.parametrize("gap", [1e-8, 1.0, 1e8])
-def test_separable_scores_give_finite_numbers_and_the_targets_as_probabilities(gap):
-    y = np.where(np.arange(50) < 20, 1.0, -1.0)
-    theta = np.array(_core.fit_platt(gap * y, y))
-    assert np.isfinite(theta).all()
-    assert theta[0] < 0
-    np.testing.assert_allclose(probability(theta, gap * y), np.where(y > 0, 21 / 22, 1 / 32), rtol=1e-6)
-
-
 def rare(share, seed=0, count=2000):
     rng = np.random.default_rng(seed)
     y = (rng.random(count) < share).astype(int)

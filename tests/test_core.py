@@ -1,4 +1,4 @@
-"""The raw seam: what the compiled module takes, keeps alive, releases and passes on."""
+"""The compiled module keeps arrays alive, lets other threads run, and hears Ctrl-C."""
 
 import gc
 import os
@@ -7,66 +7,24 @@ import threading
 
 import numpy as np
 import pytest
-import scipy.sparse
-from conftest import interrupted
+from conftest import every_kind, interrupted, make_problem
 
 from svmgsu import _core
-
-
-def raw(count=40, n=5, seed=0):
-    """A core training set with two covariance terms, whose arrays nobody else holds."""
-    rng = np.random.default_rng(seed)
-    terms = (
-        (_core.diagonal(rng.uniform(0.1, 1, (count, n))), 1.0),
-        (_core.isotropic(rng.uniform(0.1, 1, count)), 0.5),
-    )
-    y = np.where(np.arange(count) % 2, 1.0, -1.0)
-    return _core.labelled(_core.dense_means(rng.normal(size=(count, n))), terms, y, np.ones(count))
-
-
-# Types
-
 
 # Lifetimes
 
 
-def all_kinds(rng, count, n):
-    start = np.arange(count + 1)
-    csr = scipy.sparse.random_array((count, n), density=0.5, rng=rng, format="csr")
-    column, begin = csr.indices.astype(np.int32), csr.indptr.astype(np.int64)
-    group = (np.arange(count) % 2).astype(np.int32)
-    packed = np.tile(np.eye(n)[np.triu_indices(n)], (count, 1))
-    return (
-        (_core.isotropic(rng.uniform(0.1, 1, count)), 1.0),
-        (_core.diagonal(rng.uniform(0.1, 1, (count, n))), 1.0),
-        (_core.sparse_diagonal(csr.data.copy(), column, begin, n), 1.0),
-        (_core.full(packed, n), 1.0),
-        (_core.low_rank(rng.normal(size=(count, n)), start), 1.0),
-        (_core.shared(packed[:2].copy(), n, False, group), 1.0),
-    )
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_the_core_keeps_every_array_alive(sparse):
-    count, n = 300, 20
-
+@every_kind
+def test_the_core_keeps_every_array_alive(kind):
     def objective():
-        rng = np.random.default_rng(0)
-        if sparse:
-            csr = scipy.sparse.random_array((count, n), density=0.5, rng=rng, format="csr")
-            column, begin = csr.indices.astype(np.int32), csr.indptr.astype(np.int64)
-            means = _core.sparse_means(csr.data.copy(), column, begin, n)
-        else:
-            means = _core.dense_means(rng.normal(size=(count, n)))
-        y = np.where(np.arange(count) % 2, 1.0, -1.0)
-        return _core.Objective(
-            _core.labelled(means, all_kinds(rng, count, n), y, np.ones(count)), 0.1, 1, True
-        )
+        p = make_problem(kind, 300, 20)
+        return p.objective()
 
     lonely = objective()
     gc.collect()
-    clutter = [np.full((count, n), np.nan) for _ in range(200)]  # takes the memory of what was freed
-    w = np.random.default_rng(1).normal(size=n)
+    # What was freed would be overwritten by these.
+    clutter = [np.full((300, 20), np.nan) for _ in range(200)]
+    w = np.random.default_rng(1).normal(size=20)
     first = lonely.value_and_gradient(w, 0.1)
     del clutter
     again = objective().value_and_gradient(w, 0.1)
@@ -169,6 +127,3 @@ def test_ctrl_c_interrupts_training_at_once(options):
             sys.exit(7)
     """
     assert interrupted(script.replace("OPTIONS", options)) == ("interrupted\n", 7)
-
-
-# Configuration

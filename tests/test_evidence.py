@@ -64,15 +64,6 @@ def test_a_rival_learns(name):
     assert answer.shape == (len(task.truth), 2)
 
 
-def test_missing_values_are_filled_and_marked():
-    values = np.array([[1.0, np.nan], [3.0, 1.0], [2.0, 5.0]])
-    features = systems.Features(systems.VALUES).fit(tasks.Samples(values))
-    seen = features(tasks.Samples(values))
-    assert seen.shape == (3, 3)
-    assert seen[0, 1] == 0
-    assert seen[:, 2].tolist() == [1, 0, 0]
-
-
 def test_measures_are_those_of_their_definitions():
     task = tasks.Task(tasks.Samples(np.zeros((2, 1))), np.array([0, 1]), None, np.array([0, 1, 1, 1]))
     p = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]])

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import os
 import subprocess
 import sys
 
@@ -86,15 +85,6 @@ def test_texts_that_do_not_fit(tmp_path, little):
         svmgsu.io.read_text(tmp_path / "means.gz")
     with refused(r"<file>: more than .* to make use of them takes"):
         svmgsu.io.read_text(Endless())
-
-
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
-@pytest.mark.parametrize("read", [svmgsu.io.read, svmgsu.load])
-def test_devices_are_refused(device, read):
-    if not os.path.exists(device):
-        pytest.skip(f"there is no {device}")
-    with pytest.raises(ValueError, match=f"{device}: is a device"):
-        read(device)
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "feather"])

@@ -16,14 +16,6 @@ from sklearn.calibration import calibration_curve
 
 from svmgsu import metrics
 
-NAMES_IN_THE_FILE = (
-    *("num_ret", "num_rel", "TP", "TN", "FP", "FN", "acc"),
-    *("prec", "prec@5", "prec@10", "prec@15", "prec@20", "prec@30", "prec@100", "prec@200", "prec@500"),
-    *("prec@1000", "ap", "ap@5", "ap@10", "ap@15", "ap@20", "ap@30", "ap@100", "ap@200", "ap@500", "ap@1000"),
-    *("recall", "recall@5", "recall@10", "recall@15", "recall@20", "recall@30", "recall@100", "recall@200"),
-    *("recall@500", "recall@1000", "f-score"),
-)
-
 
 @pytest.fixture(scope="module")
 def two_classes():
@@ -204,28 +196,6 @@ def test_the_evaluation_as_text_and_json_and_dict(three_classes):
     assert "at k" not in repr(metrics.evaluate([0, 1], [-1.0, 1.0]))
     assert f"{found.accuracy:.4f}" in shown
     assert max(len(line) for line in shown.splitlines()) <= 100
-
-
-def test_the_metrics_file_has_the_known_names_and_the_right_numbers(two_classes, tmp_path):
-    y, scores, _, _ = two_classes
-    found = metrics.evaluate(y, scores)
-    path = tmp_path / "metrics.txt"
-    path.write_text("old")
-    found.save_text(path)
-    lines = [line.split() for line in path.read_text().splitlines()]
-    assert tuple(name for name, _ in lines) == NAMES_IN_THE_FILE
-    value = {name: float(text) for name, text in lines}
-    said = scores > 0
-    assert value["num_ret"] == 650
-    assert value["num_rel"] == 250
-    assert value["TP"] == (said & (y == "yes")).sum()
-    assert value["FP"] == (said & (y == "no")).sum()
-    assert value["TN"] + value["FN"] == (~said).sum()
-    assert value["recall"] == pytest.approx(value["TP"] / 250, abs=1e-6) != pytest.approx(value["prec"])
-    assert value["ap"] == pytest.approx(sk.average_precision_score(y == "yes", scores), abs=1e-6)
-    assert value["prec@500"] == pytest.approx(metrics.precision_at_k(y, scores, 500), abs=1e-6)
-    assert value["prec@1000"] == value["ap@1000"] == value["recall@1000"] == 0  # there are only 650
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_the_metrics_file_is_of_two_classes_and_never_half_written(three_classes, two_classes, tmp_path):

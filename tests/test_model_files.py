@@ -177,17 +177,6 @@ def test_a_decision_value_is_w_x_plus_b(trained):
     )
 
 
-def test_classes_follow_the_probability_and_without_it_the_sign(trained):
-    model, p = trained
-    for std in (None, 0.0, 1.0, 1e3):
-        best = model.predict_proba(p.X, std=std).argmax(axis=1)
-        np.testing.assert_array_equal(model.predict(p.X, std=std), model.classes_[best])
-    plain = svmgsu.train(p.X, p.y, p.cov, lam=0.1, probability=False)
-    values = plain.decision_function(p.X)
-    np.testing.assert_array_equal(plain.predict(p.X), np.where(values > 0, 1.0, -1.0))
-    assert model.n_features_in_ == 6
-
-
 def test_a_model_without_probabilities_says_so():
     with pytest.raises(RuntimeError, match="trained with probability=False"):
         small_model(calibration_=None).predict_proba([[1.0, 2.0, 3.0]])
@@ -259,25 +248,6 @@ def test_labels_that_sort_the_other_way_are_saved_for_the_authors_program(tmp_pa
     assert again.classes_.tolist() == [-1, 1]
     np.testing.assert_array_equal(again.predict(p.X), model.predict(p.X).astype(int))
     np.testing.assert_allclose(again.predict_proba(p.X)[:, ::-1], model.predict_proba(p.X), rtol=1e-12)
-
-
-def test_models_can_be_compared_and_be_keys():
-    one, two = small_model(), small_model()
-    assert one != two
-    assert one in [two, one]
-    assert {one: 1, two: 2}[one] == 1
-
-
-def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(tmp_path):
-    target = tmp_path / "absent" / "m.svmgsu"
-    with pytest.raises(OSError, match=re.escape(f"No such file or directory: '{target}'")):
-        small_model().save(target)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(OSError, match=re.escape(f"No such file or directory: '{tmp_path / 'm'}'")):
-        svmgsu.load(tmp_path / "m")
 
 
 @pytest.fixture(scope="module")

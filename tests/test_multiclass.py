@@ -177,26 +177,6 @@ def test_without_covariances_it_is_the_svc_of_scikit_learn():
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
 
 
-def test_weights_and_balanced_classes_reach_the_pairs():
-    X, y, V = blobs(150)
-    weights = np.random.default_rng(1).uniform(0.5, 2, 150)
-    model = svmgsu.train(X, y, V, lam=LAM, sample_weight=weights, probability=False)
-    own = y != 1
-    single = svmgsu.train(
-        X[own], y[own], V[own], lam=LAM, sample_weight=weights[own], probability=False, tol=1e-7
-    )
-    np.testing.assert_allclose(model.coef_[1], single.coef_[0], rtol=1e-9)
-    rare = np.r_[np.flatnonzero(y != 2), np.flatnonzero(y == 2)[:6]]
-    X, y, V = X[rare], y[rare], V[rare]
-    balanced = svmgsu.train(X, y, V, lam=LAM, class_weight="balanced", probability=False)
-    own = y != 1
-    single = svmgsu.train(
-        X[own], y[own], V[own], lam=LAM, class_weight="balanced", probability=False, tol=1e-7
-    )
-    np.testing.assert_allclose(balanced.coef_[1], single.coef_[0], rtol=1e-6)
-    assert np.abs(balanced.coef_ - svmgsu.train(X, y, V, lam=LAM, probability=False).coef_).max() > 0.01
-
-
 def test_starts_paths_and_streams_know_pairs():
     X, y, V = blobs(150, K=4)
     est = svmgsu.LinearSVMGSU(0.1, warm_start=True, probability=False).fit(X, y, V)

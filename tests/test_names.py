@@ -101,15 +101,3 @@ def test_frames_are_matched_by_the_names_of_their_columns(frame):
 def test_a_name_for_two_features_is_refused():
     with pytest.raises(ValueError, match="feature_names: 'a' is there twice"):
         svmgsu.Gaussians(np.zeros((2, 3)), feature_names=["a", "b", "a"])
-
-
-def test_a_stream_goes_on_with_columns_in_another_order():
-    data, y = problem()
-    one, other = (svmgsu.SGDSVMGSU(0.1).partial_fit(data, y, classes=[-1, 1]) for _ in range(2))
-    one.partial_fit(data, y)
-    other.partial_fit(turned(data), y)
-    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-12)
-    assert other.model_.feature_names_in_ == NAMES
-    piece = pd.DataFrame(data.mean, columns=NAMES)
-    framed = svmgsu.SGDSVMGSU(0.1).partial_fit(piece, y, classes=[-1, 1])
-    assert framed.model_.feature_names_in_ == NAMES

@@ -127,21 +127,6 @@ def test_sparse_variances_in_the_places_of_the_means_or_in_others(places, dtypes
     agrees_with_the_reference(Problem(X, y, svmgsu.Diagonal(V), means, variances, None), *point(n))
 
 
-def test_noise_free_samples_among_others_and_zero_covariances():
-    p = make_problem("diagonal")
-    V = p.twin * (np.arange(60) % 2)[:, None]
-    agrees_with_the_reference(p._replace(cov=svmgsu.Diagonal(V), twin=V), *point(7))
-    certain = make_problem("none")
-    z = np.append(*point(7)[:2])
-    v = np.append(*point(7)[2:])
-    both, times = flat(certain.objective(LAM))
-    for zero in (np.zeros(60), np.zeros((60, 7)), np.zeros((60, 7, 7))):
-        with_zero, products = flat(certain._replace(cov=zero).objective(LAM))
-        assert with_zero(z)[0] == both(z)[0]
-        np.testing.assert_array_equal(with_zero(z)[1], both(z)[1])
-        np.testing.assert_array_equal(products(z, v), times(z, v))
-
-
 @every_smooth_kind
 def test_the_gap_bounds_the_distance_to_the_optimum_and_vanishes_there(kind):
     objective = make_problem(kind).objective(LAM)

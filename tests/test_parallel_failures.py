@@ -64,21 +64,6 @@ except KeyboardInterrupt:
     assert run(script, folder, seconds) == "interrupted"
 
 
-@pytest.mark.parametrize("seconds", [0.01, 0.1])
-def test_a_time_limit_or_a_callback_ends_out_of_core_training(folder, seconds):
-    script = (
-        OPEN
-        + """
-limit = float(sys.argv[1])
-svmgsu.train(data, y, lam=1e-5, threads=2, max_time=limit)
-begun = time.monotonic()
-svmgsu.train(data, y, lam=1e-5, threads=2, verbose=lambda progress: time.monotonic() - begun < limit)
-print("ended")
-"""
-    )
-    assert run(script, folder, seconds) == "ended"
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS and /proc")
 @pytest.mark.parametrize("megabytes", [8, 40, 120])
 def test_memory_that_runs_out_is_a_memory_error(folder, megabytes):

@@ -116,26 +116,6 @@ def test_the_covariance_follows_the_jacobian(name, kind):
     assert (out.cov is None) == (kind == "none")
 
 
-def test_known_formulas_of_scaling_axes_and_logarithms():
-    """Written out by hand, to 1e-9, where values are large beside their spread."""
-    p = make_problem("full", COUNT, N)
-    X = p.means + 1e6
-    data = svmgsu.Gaussians(X, p.cov)
-    d = 1 / X.std(axis=0)
-    out = Propagate(StandardScaler()).fit_transform(data)
-    np.testing.assert_allclose(out.mean, (X - X.mean(axis=0)) * d, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(full_of(out), p.full * d[:, None] * d, rtol=1e-9)
-    _, _, axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    out = Propagate(PCA(2)).fit_transform(data)
-    np.testing.assert_allclose(
-        np.abs(full_of(out)), np.abs(axes[:2] @ p.full @ axes[:2].T), rtol=1e-7, atol=1e-9
-    )
-    positive = np.abs(p.means) + 0.5
-    out = Propagate(FunctionTransformer(np.log)).fit_transform(svmgsu.Gaussians(positive, p.cov))
-    wanted = p.full / positive[:, :, None] / positive[:, None, :]
-    np.testing.assert_allclose(full_of(out), wanted, rtol=1e-9)
-
-
 def test_quantiles_follow_their_slopes():
     p = make_problem("diagonal", 200, 2)
     out = Propagate(QuantileTransformer(n_quantiles=20, output_distribution="uniform")).fit_transform(

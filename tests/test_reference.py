@@ -125,16 +125,6 @@ def test_without_uncertainty_the_loss_is_the_hinge():
     np.testing.assert_array_equal(kappa, 0)
 
 
-def test_expected_hinge_is_the_mean_hinge_of_draws():
-    rng = np.random.default_rng(7)
-    X, y, full = blobs(5, 3, 2)
-    w, b = np.array([0.8, -0.5, 0.3]), 0.4
-    exact = reference.expected_hinge(1 - y * (X @ w + b), np.sqrt(reference.quadratic(full, w)))[0]
-    for x, Sigma, label, loss in zip(X, full, y, exact, strict=True):
-        drawn = np.maximum(0, 1 - label * (rng.multivariate_normal(x, Sigma, 200_000) @ w + b))
-        assert abs(drawn.mean() - loss) < 4 * drawn.std() / np.sqrt(len(drawn))
-
-
 def test_it_has_every_loss_of_the_core():
     known = _core.known_losses()
     assert [row[0] for row in known] == LOSSES

@@ -7,14 +7,9 @@ import sys
 import joblib
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_validate
-from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
 from svmgsu.support.parallel import Team
-
-FOLDS = StratifiedKFold(3)
 
 
 def three_classes(count=90):
@@ -22,22 +17,6 @@ def three_classes(count=90):
     y = np.array(["a", "b", "c"])[np.arange(count) % 3]
     X = rng.normal(size=(count, 3)) + 4 * np.eye(3)[np.arange(count) % 3]
     return X, y, rng.uniform(0.01, 1, (count, 3))
-
-
-@pytest.mark.parametrize("cov", ["diagonal", "shared by class"])
-def test_tools_take_gaussians_of_several_classes(cov):
-    X, _, V = three_classes()
-    y = np.arange(90) % 3  # numbers, since cross_val_predict renames other classes to these
-    kind = svmgsu.Diagonal(V) if cov == "diagonal" else svmgsu.Shared({c: np.full(3, 0.1) for c in range(3)})
-    data = svmgsu.Gaussians(X, kind)
-    proba = cross_val_predict(svmgsu.LinearSVMGSU(0.1), data, y, cv=FOLDS, method="predict_proba")
-    assert proba.shape == (90, 3)
-    assert (proba.argmax(axis=1) == y).mean() > 0.9
-    assert cross_validate(svmgsu.LinearSVMGSU(0.1), data, y, cv=FOLDS)["test_score"].mean() > 0.9
-    for tool in (CalibratedClassifierCV, OneVsRestClassifier):
-        if cov == "shared by class" and tool is OneVsRestClassifier:
-            continue  # it renames the classes, so that those of the covariance are gone
-        assert tool(svmgsu.LinearSVMGSU(0.1, probability=False)).fit(data, y).score(data, y) > 0.9
 
 
 # Named columns

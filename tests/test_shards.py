@@ -1,7 +1,5 @@
 """Samples in several places: any number of shards, and any map, train to the bits of memory."""
 
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from block_cases import KINDS, covariance
@@ -61,15 +59,6 @@ def test_a_process_that_has_lost_its_state_responds_the_same():
 
     found = solved(mapped(forgetful, split(data, y, 3, weights), y, weights))
     assert found == solved(in_memory(data, y, weights))
-
-
-def test_threads_and_processes_respond_as_well():
-    data, y, weights = problem()
-    wanted = solved(in_memory(data, y, weights))
-    shards = split(data, y, 2, weights)
-    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
-        for map_function in (threads.map, processes.map):
-            assert solved(mapped(map_function, shards, y, weights)) == wanted
 
 
 def test_what_is_wrong_is_refused():

@@ -202,6 +202,3 @@ def test_one_covariance_a_class_goes_through_cross_validation():
     for train, test in CV.split(p.X, p.y):
         model = clone(EST).fit(p.X[train], p.y[train], cov=p.full[train])
         np.testing.assert_allclose(got[test], model.decision_function(p.X[test]), rtol=1e-3, atol=1e-4)
-
-
-# Real data

@@ -11,7 +11,6 @@ from sklearn.svm import SVC, LinearSVC
 from solver_cases import (
     SETS,
     TOL,
-    Set,
     assert_certified,
     correlated,
     diagonal,
@@ -51,29 +50,10 @@ def test_more_features_than_a_dense_hessian_is_worth():
 # Real data
 
 
-@pytest.fixture(scope="module")
-def digits(data_folder):
-    """1 v. 7, each image uncertain along its own gradients: small shifts (paper, Appendix B)."""
-    path = data_folder / "mnist" / "mnist.npz"
-    if not path.is_file():
-        pytest.skip("real data: there is no mnist/mnist.npz in SVMGSU_DATA")
-    with np.load(path) as archive:
-        images, digit = archive["x_train"], archive["y_train"]
-    chosen = np.flatnonzero((digit == 1) | (digit == 7))[:1000]
-    X = images[chosen] / 255.0
-    F = np.stack(np.gradient(X, axis=(1, 2)), axis=1).reshape(len(X), 2, -1)
-    return Set(X.reshape(len(X), -1), np.where(digit[chosen] == 1, 1.0, -1.0), svmgsu.LowRank(F))
-
-
 @every_lam
 def test_the_authors_toy_set_is_certified(toy_text, lam):
     X, y, V, _ = toy_text
     assert_certified(train(X, y, V, lam=lam), X, y, V)
-
-
-@every_lam
-def test_low_rank_digits_are_certified(digits, lam):
-    assert_certified(train(*digits, lam=lam), *digits)
 
 
 # Honesty

@@ -167,20 +167,6 @@ def test_a_single_sample_is_refused_or_gets_what_the_others_share(kind):
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_float32_stays_and_the_result_trains(kind):
-    groups = ragged((4, 5, 6, 5), dtype=np.float32)
-    data = from_repeats(groups, covariance=kind)
-    assert data.mean.dtype == np.float32
-    parts = [k for _, k in data.cov.parts] if hasattr(data.cov, "parts") else [data.cov]
-    arrays = [getattr(p, a) for p in parts for a in ("variances", "factors", "packed") if hasattr(p, a)]
-    assert arrays
-    assert all(a.dtype == np.float32 for a in arrays)
-    reference = from_repeats([g.astype(float) for g in groups], covariance=kind)
-    np.testing.assert_allclose(data.cov.to_full(), reference.cov.to_full(), rtol=1e-4, atol=1e-5)
-    assert np.isfinite(svmgsu.train(data, [0, 1, 0, 1], lam=0.1).coef_).all()
-
-
 ROOT = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, -1.0], [0.0, 0.0, 0.1]])
 
 
@@ -302,15 +288,6 @@ def test_differences_are_right_minus_left_window_by_window():
     np.testing.assert_allclose(data.mean[1, 20:], apart.mean(axis=0))
     np.testing.assert_allclose(data.cov.variances[1, 20:], apart.var(axis=0, ddof=1))
     assert from_welch(x, FS, pairs=[(0, 1)]).shape == (3, 25)
-
-
-def test_float32_stays_one_channel_needs_no_axis_and_blocks_do_not_show(monkeypatch):
-    x = eeg(5, 1)
-    data = from_welch(x[:, 0].astype(np.float32), FS)
-    assert data.mean.dtype == data.cov.variances.dtype == np.float32
-    np.testing.assert_allclose(data.mean, from_welch(x, FS).mean, atol=1e-4)
-    monkeypatch.setattr("svmgsu.support.arrays.BLOCK", 1)
-    np.testing.assert_array_equal(from_welch(x[:, 0].astype(np.float32), FS).mean, data.mean)
 
 
 def test_without_scipy_the_extra_is_named(monkeypatch):

@@ -7,7 +7,6 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -79,25 +78,6 @@ def test_without_routing_the_first_step_takes_the_error_bars(cells):
     X, E, y = cells
     pipeline = make_pipeline(clone(SCALER), clone(CLASSIFIER)).fit(X, y, propagate__std=E)
     close(pipeline.decision_function(X), by_hand(X, E, y)(X))
-
-
-def test_named_data_may_be_followed_by_a_frame_or_an_array(cells, routing):
-    """The scaler makes an array of a frame without error bars; the classifier does not ask for its names."""
-    pandas = pytest.importorskip("pandas")
-    X, E, y = cells
-    frame = pandas.DataFrame(X, columns=[f"f{j}" for j in range(10)])
-    pipeline = make_pipeline(SCALER, svmgsu.Propagate(PCA()), clone(CLASSIFIER)).fit(frame, y, std=E)
-    values = pipeline.decision_function(X)
-    close(pipeline.decision_function(frame), values)
-    close(pipeline.decision_function(svmgsu.Gaussians(frame, std=E)), values)
-    close(pipeline.decision_function(svmgsu.Gaussians(frame[frame.columns[::-1]], std=E[:, ::-1])), values)
-    with pytest.raises(ValueError, match="feature names should match"):
-        pipeline.decision_function(frame[frame.columns[::-1]])
-    with pytest.raises(ValueError, match="features"):
-        pipeline.decision_function(X[:, :5])
-    assert pipeline.fit(frame, y).score(frame, y) > 0.8
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        pipeline.predict(X)
 
 
 # Test-time noise
