@@ -2,7 +2,6 @@
 
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,45 +122,6 @@ def test_names_go_along_and_columns_are_put_in_order():
     np.testing.assert_array_equal(prior.transform(turned).mean, found.mean)
     with pytest.raises(ValueError, match="X: its features are g, u; in the fit they were u, g"):
         prior.transform(frame[["g", "u"]], std=STD)
-
-
-# Pictures
-
-
-@pytest.fixture
-def picture():
-    yield
-    plt.close("all")
-
-
-def test_components_are_ellipses_over_the_objects(picture):
-    X = objects(6000)
-    prior = svmgsu.Deconvolution(2).fit(pd.DataFrame(X, columns=["u", "g"]), std=STD)
-    data = svmgsu.Gaussians(X, std=STD)
-    ax = svmgsu.plot.population(prior, data, features=("g", "u"))
-    assert ax.get_xlabel() == "g" and ax.get_ylabel() == "u"
-    assert sorted(tuple(patch.center) for patch in ax.patches) == sorted(map(tuple, prior.means_[:, ::-1]))
-    assert [len(points.get_offsets()) for points in ax.collections[:1]] == [5000]
-    words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words == ["as measured", "typical noise", "50 % of a component"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"model": svmgsu.Deconvolution()}, "model: expected a fitted Deconvolution"),
-        ({"mass": 1}, "mass: must be between 0 and 1"),
-        ({"features": (0, 2)}, "features: must be at most 1"),
-        ({"features": (1, 1)}, "features: expected two different ones"),
-        ({"features": ("u", "g")}, "features: there is no feature 'u'"),
-        ({"X": np.ones((3, 3))}, "X: 3 features, but the population has 2"),
-        ({"X": np.full((3, 2), np.nan)}, "X: there is no sample of which both"),
-    ],
-)
-def test_a_picture_says_what_is_wrong(change, message, picture):
-    prior = svmgsu.Deconvolution(2).fit(objects(50), std=STD)
-    with pytest.raises(ValueError, match=message):
-        svmgsu.plot.population(**{"model": prior} | change)
 
 
 # Refusals, before work starts

@@ -363,24 +363,3 @@ def test_sgd_is_algorithm_1_step_by_step(average):
     got, b = J.sgd(T, k, seed=8, average=average)
     np.testing.assert_allclose(got, expected, rtol=1e-10)
     assert abs(J.gradient(got, b)[1]) < 1e-15
-
-
-# Probabilities
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_platt_is_where_scipy_finds_the_likelihood_s_maximum(scale):
-    rng = np.random.default_rng(0)
-    y = np.where(rng.random(200) < 0.3, 1.0, -1.0)
-    scores = 1.5 * y + rng.normal(size=200) * 2
-    plus, minus = (y > 0).sum(), (y < 0).sum()
-    target = np.where(y > 0, (plus + 1) / (plus + 2), 1 / (minus + 2))
-
-    def minus_log_likelihood(theta):
-        p = scipy.special.expit(-(theta[0] * scores + theta[1]))
-        return -np.sum(target * np.log(p) + (1 - target) * np.log1p(-p))
-
-    best = scipy.optimize.minimize(minus_log_likelihood, [-1, 0], method="Nelder-Mead", tol=1e-10)
-    A, B = reference.platt(scale * scores, y)
-    np.testing.assert_allclose([scale * A, B], best.x, rtol=1e-5)
-    assert minus_log_likelihood([scale * A, B]) <= best.fun + 1e-12

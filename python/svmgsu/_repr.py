@@ -116,7 +116,12 @@ def model_table(model: Fitted) -> str:
     classes = getattr(model, "classes_", None)
     rows: Rows = [] if classes is None else [("classes", listed(classes))]
     rows.append(feature_row(model.n_features_in_, model.feature_names_in_))
-    rows += [("loss", model.loss), ("λ", f"{model.lam:g}"), *_proof(model)]
+    rows += [("loss", model.loss), ("λ", f"{model.lam:g}")]
+    if np.isfinite(model.objective_):
+        rows.append(("objective", f"{model.objective_:.6g}"))
+    if np.isfinite(model.objective_) and np.isfinite(model.gap_):
+        share = f" ({model.gap_ / model.objective_:.1g} of it)" if model.objective_ > 0 else ""
+        rows.append(("proven gap", f"{model.gap_:.2g}{share}"))
     if model.status_:
         rows.append(("solver", f"{model.status_} after {model.n_iter_} iterations"))
     if classes is None and np.isfinite(model.scatter_):
@@ -124,18 +129,6 @@ def model_table(model: Fitted) -> str:
     if classes is not None:
         rows.append(("probabilities", "none" if model.calibration_ is None else "calibrated"))
     return table(type(model).__name__, rows + _largest_weights(model))
-
-
-def _proof(fitted: Fitted) -> Rows:
-    """Return the objective and its proven distance to the optimum, if they are known."""
-    objective, gap = fitted.objective_, fitted.gap_
-    if not np.isfinite(objective):
-        return []
-    share = f" ({gap / objective:.1g} of it)" if objective > 0 and np.isfinite(gap) else ""
-    rows: Rows = [("objective", f"{objective:.6g}")]
-    if np.isfinite(gap):
-        rows.append(("proven gap", f"{gap:.2g}{share}"))
-    return rows
 
 
 def _largest_weights(model: Fitted) -> Rows:
@@ -174,10 +167,17 @@ def _fitted_table(estimator: Fitted) -> str:
     if "model_" in known:
         return model_table(estimator.model_)
     if "pool_" in known:
-        return table(type(estimator).__name__, _pool(estimator))
+        pool = estimator.pool_
+        names = getattr(estimator, "feature_names_in_", None)
+        rows: Rows = [feature_row(estimator.n_features_in_, names)]
+        order = [m for m in (-pool.weights).argsort() if pool.weights[m] > 0]
+        for m, size in zip(order, _scaled(pool.weights[order]), strict=True):
+            text = f"weight {pool.weights[m]:.2g}, held-out loss {pool.losses[m]:.3g}"
+            rows.append((pool.members[m], text, size))
+        return table(type(estimator).__name__, [*rows, ("pool", f"held-out loss {pool.loss:.3g}")])
     if "covariances_" in known:
         weights = sorted(estimator.weights_, reverse=True)[:MOST_BARS]
-        rows: Rows = [
+        rows = [
             ("features", f"{estimator.means_.shape[1]}"),
             ("components", f"{len(estimator.weights_)}"),
         ]
@@ -185,15 +185,3 @@ def _fitted_table(estimator: Fitted) -> str:
         rows += [(f"weight {k + 1}", f"{w:.2g}", sizes[k]) for k, w in enumerate(weights)]
         return table(type(estimator).__name__, rows)
     return ""
-
-
-def _pool(estimator: Fitted) -> Rows:
-    """Return the members of a pool with their weights as bars."""
-    pool = estimator.pool_
-    rows: Rows = [feature_row(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None))]
-    order = [m for m in (-pool.weights).argsort() if pool.weights[m] > 0]
-    for m, size in zip(order, _scaled(pool.weights[order]), strict=True):
-        text = f"weight {pool.weights[m]:.2g}, held-out loss {pool.losses[m]:.3g}"
-        rows.append((pool.members[m], text, size))
-    rows.append(("pool", f"held-out loss {pool.loss:.3g}"))
-    return rows

@@ -172,7 +172,7 @@ def _warn_of_lost_names(X: Array) -> None:
     """
     frame = sys._getframe(2)
     while frame is not None:
-        pipeline = frame.f_locals.get("self") if frame.f_code.co_name == "fit" else None
+        pipeline: Any = frame.f_locals.get("self") if frame.f_code.co_name == "fit" else None
         names = getattr(pipeline, "feature_names_in_", None) if hasattr(pipeline, "steps") else None
         # A step that takes some of the columns, or makes others, is taken to know what it does.
         if names is not None and X.ndim == 2 and len(names) == X.shape[1]:

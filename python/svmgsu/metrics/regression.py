@@ -14,12 +14,12 @@ from ..support.validation import ArrayLike, FloatArray, as_float_array, check_fi
 
 @dataclass(frozen=True, repr=False)
 class RegressionEvaluation:
-    """Hold what `evaluate_regression` measured: `rmse`, the root mean squared error of so many `samples`, and
-    more.
+    """Hold what `evaluate_regression` measured.
 
-    `mae` is the mean absolute error; `r2` is NaN for constant targets; `bias` is the mean of prediction -
-    target. Given std, `log_likelihood` is the mean log density of the targets under N(prediction, std²), and
-    `coverage` the fraction of targets within one std: 0.683 if errors are normal and std is right.
+    `rmse` is the root mean squared error of so many `samples`, `mae` the mean absolute error; `r2` is NaN for
+    constant targets; `bias` is the mean of prediction - target. Given std, `log_likelihood` is the mean log
+    density of the targets under N(prediction, std²), and `coverage` the fraction of targets within one std:
+    0.683 if errors are normal and std is right.
     """
 
     samples: int

@@ -11,7 +11,6 @@ samples and their labels or targets, draws on `ax`, or on new axes, and returns 
 """
 
 from .classification import boundary, histogram, reliability
-from .population import population
 from .regression import predictions
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 from .training import convergence, pool, what_if
@@ -29,7 +28,6 @@ __all__ = [
     "convergence",
     "histogram",
     "pool",
-    "population",
     "predictions",
     "reliability",
     "what_if",

@@ -20,7 +20,6 @@ from .style import (
     Look,
     Model,
     check_labels,
-    check_mass,
     choose_class,
     classes_of,
     ellipse,
@@ -88,7 +87,8 @@ def boundary(
     data = as_gaussians(X)
     if data.shape[1] != 2:
         raise ValueError(f"X: only samples of 2 features can be drawn, got {data.shape[1]}")
-    check_mass(mass)
+    if not 0 < mass < 1:
+        raise ValueError(f"mass: must be between 0 and 1, got {mass!r}")
     classes = classes_of(model)
     truth = check_labels(y, len(data), classes)
     if class_ is not None or len(classes) == 2:
@@ -267,13 +267,7 @@ def histogram(
         number, deviation = _expected_counts(mean[rows], std[rows], edges)
         ax.stairs(number, edges, fill=True, color=colour, alpha=0.22)
         ax.stairs(number, edges, color=colour, linewidth=1.4, linestyle="-" if k else "--")
-        look: Look = {
-            "color": colour,
-            "marker": marker,
-            "markersize": 3,
-            "linestyle": "none",
-            "elinewidth": 1.0,
-        }
+        look: Look = {"color": colour, "marker": marker, "markersize": 3, "ls": "none", "elinewidth": 1}
         shift = (0.13 if k else -0.13) * np.diff(edges)
         ax.errorbar(centres + shift, number, deviation if std.any() else None, label=name, **look)
     ax.axvline(0, color="black", linewidth=1.4, label="boundary")
@@ -382,21 +376,15 @@ def reliability(
         found = reliability_bins(outcome, chance, bins=bins, strategy=strategy)
         error = calibration_error(outcome, chance, bins=bins, strategy=strategy)
         colour, dashes, marker = CYCLE[1:][k % (len(CYCLE) - 1)]
-        look: Look = {
-            "color": colour,
-            "linestyle": dashes,
-            "marker": marker,
-            "markersize": 5,
-            "elinewidth": 1.0,
-        }
+        look: Look = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 5}
         # Wilson's intervals stay within [0, 1], also for one sample.
         spread = Z**2 / found.samples
         centre = (found.frequency + spread / 2) / (1 + spread)
         variance = found.frequency * (1 - found.frequency) / found.samples + spread / (4 * found.samples)
         half = Z / (1 + spread) * np.sqrt(variance)
         lengths = np.maximum(0, [found.frequency - (centre - half), centre + half - found.frequency])
-        label = f"{name}, ECE {error:.3f}"
-        ax.errorbar(found.probability, found.frequency, lengths, capsize=2, label=label, **look)
+        look |= {"capsize": 2, "elinewidth": 1, "label": f"{name}, ECE {error:.3f}"}
+        ax.errorbar(found.probability, found.frequency, lengths, **look)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     ax.set_xlabel(f"predicted probability of class {positive}")
     ax.set_ylabel(f"observed frequency of class {positive}")

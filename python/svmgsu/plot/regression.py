@@ -51,17 +51,10 @@ def predictions(
     ax = own_axes((4.6, 4.4)) if ax is None else ax
     ends = [min(values.min(), targets.min()), max(values.max(), targets.max())]
     ax.plot(ends, ends, color=GREY, linestyle="--", linewidth=1.1, label="predicted = target", zorder=1)
-    look: Look = {
-        "color": BLUE,
-        "marker": "o",
-        "markersize": 3,
-        "linestyle": "none",
-        "elinewidth": 0.8,
-        "alpha": 0.6,
-    }
+    look: Look = {"color": BLUE, "marker": "o", "markersize": 3, "linestyle": "none", "alpha": 0.6}
     label = f"{len(targets)} samples" + " ± std" * (std is not None or y_std is not None)
     xerr = None if y_std is None else as_float_array(y_std, "y_std", (0, 1))
-    ax.errorbar(targets, values, yerr=std, xerr=xerr, label=label, **look)
+    ax.errorbar(targets, values, yerr=std, xerr=xerr, elinewidth=0.8, label=label, **look)
     ax.set(xlabel="target", ylabel="predicted")
     legend(ax)
     return ax

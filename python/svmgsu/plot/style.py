@@ -70,12 +70,6 @@ def ellipse(center: FloatArray, matrix: Array, mass: float, colour: str) -> Elli
     return Ellipse(tuple(center), width, height, angle=angle, **look)
 
 
-def check_mass(mass: float) -> None:
-    """Refuse what is no probability of an ellipse."""
-    if not 0 < mass < 1:
-        raise ValueError(f"mass: must be between 0 and 1, got {mass!r}")
-
-
 def last_step(model: Model) -> Model:
     """Return a model itself, or what a pipeline ends with."""
     return model.steps[-1][1] if hasattr(model, "steps") else model

@@ -94,7 +94,7 @@ def table_of(data: Gaussians, uncertainties: bool) -> FloatArray:
 
 
 class System:
-    """A family of models, with or without the uncertainties."""
+    """A model of scikit-learn on columns: values, and beside them the standard errors if they are used."""
 
     def __init__(self, family: str, problem: Problem, effort: Effort, uncertainties: bool) -> None:
         self.family = family
@@ -104,41 +104,20 @@ class System:
         self.seed = problem.seed
         self.uncertainties = uncertainties
         self.key = family + "-uncertainties" * uncertainties
-
-    @property
-    def family_name(self) -> str:
-        raise NotImplementedError
-
-    @property
-    def name(self) -> str:
-        return f"{self.family_name}, {'values + uncertainties' if self.uncertainties else 'values only'}"
-
-    def fit(self, part: Problem) -> Fitted:
-        """Train on some samples."""
-        raise NotImplementedError
-
-    def predict(self, model: Fitted, data: Gaussians) -> Prediction:
-        """Predict samples."""
-        raise NotImplementedError
-
-    def code(self, problem: Problem) -> list[str]:
-        """Return the lines that train this model, given `data` and `y`."""
-        raise NotImplementedError
+        names = {
+            "linear": "Logistic regression" if self.is_classifier else "Ridge regression",
+            "forest": "Random forest",
+            "boosting": "Gradient boosting",
+            "pool": "GSUClassifier" if self.is_classifier else "GSURegressor",
+        }
+        self.family_name = names[family]
+        self.name = f"{self.family_name}, {'values + uncertainties' if uncertainties else 'values only'}"
 
     def all_classes(self, proba: FloatArray, known: Array) -> FloatArray:
         """Return probabilities with a column for every class, none below `LEAST`."""
         out = np.full((len(proba), len(self.classes)), LEAST)
         out[:, np.searchsorted(self.classes, known)] = np.maximum(proba, LEAST)
         return np.asarray(out / out.sum(axis=1, keepdims=True))
-
-
-class ScikitLearn(System):
-    """A model of scikit-learn on columns: values, and beside them the standard errors."""
-
-    @property
-    def family_name(self) -> str:
-        linear = "Logistic regression" if self.is_classifier else "Ridge regression"
-        return {"linear": linear, "forest": "Random forest", "boosting": "Gradient boosting"}[self.family]
 
     def model(self) -> Fitted:
         """Return the model before training."""
@@ -153,6 +132,7 @@ class ScikitLearn(System):
         return boosting(max_iter=self.effort.rounds, random_state=self.seed)
 
     def fit(self, part: Problem) -> Fitted:
+        """Train on some samples."""
         X = table_of(part.data, self.uncertainties)
         y = part.y
         weights = part.weight
@@ -168,6 +148,7 @@ class ScikitLearn(System):
         return model.fit(X, y, **{f"{prefix}sample_weight": weights})
 
     def predict(self, model: Fitted, data: Gaussians) -> Prediction:
+        """Predict samples."""
         X = table_of(data, self.uncertainties)
         if self.is_classifier:
             return Prediction(self.all_classes(model.predict_proba(X), model.classes_))
@@ -213,10 +194,6 @@ class ScikitLearn(System):
 class Pool(System):
     """`GSUClassifier()` or `GSURegressor()` with default settings."""
 
-    @property
-    def family_name(self) -> str:
-        return "GSUClassifier" if self.is_classifier else "GSURegressor"
-
     def seen(self, data: Gaussians) -> Gaussians:
         """Return what this system sees of samples."""
         return data if self.uncertainties else data.with_cov(None)
@@ -248,7 +225,7 @@ class Pool(System):
 def systems_for(problem: Problem, effort: Effort) -> list[System]:
     """Return the models to compare, the simplest first."""
     return [
-        (Pool if family == "pool" else ScikitLearn)(family, problem, effort, uncertainties)
+        (Pool if family == "pool" else System)(family, problem, effort, uncertainties)
         for family in FAMILIES
         for uncertainties in ([False, True] if problem.data.cov is not None else [False])
     ]
