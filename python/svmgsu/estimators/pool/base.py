@@ -56,7 +56,11 @@ NEARLY = 1.05  # times the loss of the fallback that members which know the nois
 
 
 class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
-    """Samples → units, population, posteriors → members → weights."""
+    """Samples → units, population, posteriors → members → weights.
+
+    Subclasses learn by `_calibrate(pooled, task)` how far to trust the pool's held-out predictions, and have
+    `_answers(view)`: members' predictions, whether gated, the pool's predictions and what else is needed.
+    """
 
     __metadata_request__fit = ROUTED
     __metadata_request__predict = ROUTED
@@ -283,14 +287,6 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     def _relabel(self, held_out: FloatArray, view: View, task: Task) -> FloatArray:
         """Learn labels again that may be wrong; return held-out predictions."""
         return held_out
-
-    def _calibrate(self, pooled: FloatArray, task: Task) -> None:
-        """Learn from the pool's held-out predictions how far to trust them."""
-        raise NotImplementedError
-
-    def _answers(self, view: View) -> Any:
-        """Return members' predictions, whether gated, the pool's predictions and what else is needed."""
-        raise NotImplementedError
 
     def _weigh(self, held_out: FloatArray, view: View, task: Task) -> None:
         """Find both sets of weights and the gate between them."""

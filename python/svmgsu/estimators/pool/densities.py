@@ -29,7 +29,6 @@ CHOICE_FOLDS = 2  # folds that choose the number of components
 BANDWIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0)  # variances that are added to samples' own, in units of the spread
 RARE = 1e-6  # the prior of a class without samples in a fold
 CALIBRATION = 1e-4  # the penalty of temperature and biases
-ROWS = 4096  # samples at a time: their posteriors have a matrix for each component
 
 
 def with_biases(logs: FloatArray) -> FloatArray:
@@ -262,16 +261,13 @@ def _conditional(
     seen: Observed, mixtures: list[Mixture], threads: int, spreads: bool = True
 ) -> tuple[FloatArray, FloatArray]:
     """Return means and variances of the target over mixtures; without `spreads` the means alone count."""
-    means = np.empty((len(mixtures), len(seen)))
-    variances = np.empty_like(means)
-    for first in range(0, len(seen), ROWS):
-        rows = np.arange(first, min(len(seen), first + ROWS))
-        part = _joined(seen.take(rows), np.full(len(rows), np.nan))
-        for i, mixture in enumerate(mixtures):
-            found = mixture.posterior(part, threads, True, spreads)
-            r = found[2]
-            m = found[3][:, :, -1]
-            v = found[4][:, :, -1, -1] if spreads else 0.0
-            means[i, rows] = (r * m).sum(axis=1)
-            variances[i, rows] = (r * (v + m**2)).sum(axis=1) - means[i, rows] ** 2
-    return means.mean(axis=0), np.maximum(variances.mean(axis=0) + means.var(axis=0), 1e-12)
+    unknown = _joined(seen, np.full(len(seen), np.nan))
+    means = []
+    variances = []
+    for mixture in mixtures:
+        _, _, r, m, v = mixture.posterior(unknown, threads, True, spreads)
+        m = m[:, :, -1]
+        within = v[:, :, -1, -1] if spreads else 0.0
+        means.append((r * m).sum(axis=1))
+        variances.append((r * (within + m**2)).sum(axis=1) - means[-1] ** 2)
+    return np.mean(means, axis=0), np.maximum(np.mean(variances, axis=0) + np.var(means, axis=0), 1e-12)

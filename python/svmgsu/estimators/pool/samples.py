@@ -265,25 +265,23 @@ def make_folds(
     """Make folds, stratified by class and by group, of samples that are there `copies` times."""
     rng = np.random.default_rng([seed, 11])
     fold = np.empty(count, dtype=np.int64)
+    strata = np.zeros(count) if codes is None else codes
     if groups is None:
         start = 0
-        for code in [0] if codes is None else np.unique(codes):
-            rows = np.arange(count) if codes is None else np.flatnonzero(codes == code)
+        for code in np.unique(strata):
+            rows = np.flatnonzero(strata == code)
             fold[rng.permutation(rows)] = (start + np.arange(len(rows))) % n_folds
             start += len(rows)
     else:
         n_folds = min(n_folds, len(np.unique(groups)))
         if n_folds < 2:
             raise ValueError("groups: all samples are of one group; folds need at least two")
-        empty = np.zeros(count)
+        by_group: Any = GroupKFold(n_folds)
+        if codes is not None:
+            by_group = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer samples than folds
-            if codes is None:
-                splits = GroupKFold(n_folds).split(empty, groups=groups)
-            else:
-                shuffled = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-                splits = shuffled.split(empty, codes, groups)
-            for k, (_, out) in enumerate(splits):
+            for k, (_, out) in enumerate(by_group.split(strata, strata, groups)):
                 fold[out] = k
     repeated = np.tile(fold, copies)
     return [(np.flatnonzero(repeated != k), np.flatnonzero(repeated == k)) for k in np.unique(fold)]
