@@ -84,7 +84,7 @@ class Files:
 
 def parse(path: Path, format: Any, threads: int) -> float:
     def run() -> None:
-        _core.read_rows(str(path), format, path.name, 2**31 - 1, "", False, False, threads)
+        _core.read_rows(str(path), format, path.name, 2**31 - 1, "", False, False, False, threads)
 
     return seconds_of(run)
 
@@ -128,7 +128,7 @@ def measure_join(counts: list[int], repeat: int) -> list[dict[str, float]]:
             for path, line in zip(paths, ("doc_{} 1:1\n", "doc_{} 1\n", "doc_{}: 0.5\n"), strict=True):
                 path.write_text("".join(line.format(i) for i in rng.permutation(count)))
             rows = [
-                _core.read_rows(str(p), f, p.name, 2**31 - 1, "", False, False, 1)
+                _core.read_rows(str(p), f, p.name, 2**31 - 1, "", False, False, False, 1)
                 for p, f in zip(paths, ("means", "labels", "covariances"), strict=True)
             ]
             best = interleaved(

@@ -364,7 +364,7 @@ TEST_CASE("wrong input is named") {
   CHECK_THROWS_WITH_AS(fit(data, std::vector<int>(3, 1)), "labels: 3 for 90 samples", InvalidArgument);
   FitOptions options;
   options.weights = {1.0};
-  CHECK_THROWS_WITH_AS(fit(data, made.codes, options), "weights: 1 weights for 90 samples", InvalidArgument);
+  CHECK_THROWS_WITH_AS(fit(data, made.codes, options), "weights: 1 for 90 samples", InvalidArgument);
 }
 
 }  // namespace svmgsu::test

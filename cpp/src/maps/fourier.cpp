@@ -3,6 +3,7 @@
 
 #include "kernels/kernels.hpp"
 #include "kernels/waves.hpp"
+#include "support/linalg.hpp"
 #include "support/parallel.hpp"
 #include "svmgsu/maps/maps.hpp"
 
@@ -46,7 +47,7 @@ struct Pairs {
 
   Pairs(const Matrix& w, const Waves& waves) : even(w.rows(), w.rows()), odd(w.rows(), w.rows()) {
     const Index count = w.rows();
-    const EigenMatrix gram = waves.u * w.transpose();
+    const EigenMatrix gram = linalg::product_transposed(waves.u, w);
     std::vector<double> g(static_cast<std::size_t>(count)), h(g.size());
     for (Index r = 0; r < count; ++r) {
       for (Index s = r; s < count; ++s) {

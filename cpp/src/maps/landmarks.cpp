@@ -18,7 +18,7 @@ struct Whitened {
     if (!g.certain()) {
       Matrix u;
       g.times(t, u);
-      const EigenMatrix s = EigenMatrix::Identity(t.rows(), t.rows()) + factor * (u * t.transpose());
+      const EigenMatrix s = EigenMatrix::Identity(t.rows(), t.rows()) + factor * linalg::product_transposed(u, t);
       const EigenMatrix l = linalg::cholesky(s);
       linalg::solve_lower(l, a);
       log_root = l.diagonal().array().log().sum();
@@ -39,7 +39,7 @@ Landmarks::Landmarks(const Matrix& landmarks, Matrix transform) : t_(std::move(t
   require(t_.rows() > 0 && t_.cols() > 0, "transform: it has no rows or no columns");
   require(landmarks.allFinite(), "landmarks: all numbers must be finite");
   require(t_.allFinite(), "transform: all numbers must be finite");
-  c_ = landmarks * t_.transpose();
+  c_ = linalg::product_transposed(landmarks, t_);
 }
 
 void Landmarks::mean(const OneGaussian& g, double* out) const {
@@ -70,7 +70,7 @@ void Landmarks::covariance(const OneGaussian& g, Matrix& out) const {
   Vector first(count);
   mean(g, first.data());
   const Whitened two(t_, c_, g, 2);
-  const EigenMatrix gram = two.a.transpose() * two.a, inner = c_ * c_.transpose();
+  const EigenMatrix gram = linalg::transposed_product(two.a, two.a), inner = linalg::product_transposed(c_, c_);
   for (Index j = 0; j < count; ++j)
     for (Index k = j; k < count; ++k) {
       const double apart = inner(j, j) + inner(k, k) - 2 * inner(j, k);
@@ -89,7 +89,7 @@ void Landmarks::jacobian(const OneGaussian& g, Matrix& out) const {
   Whitened at(t_, c_, g, 1, &lower);
   linalg::solve_lower_transposed(lower, at.a);
   for (Index k = 0; k < outputs(); ++k) at.a.col(k) *= -std::exp(-at.log_root - 0.5 * at.squares[k]);
-  out = at.a.transpose() * t_;
+  out = linalg::transposed_product(at.a, t_);
 }
 
 }  // namespace svmgsu

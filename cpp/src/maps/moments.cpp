@@ -55,15 +55,12 @@ void OneGaussian::times(const Matrix& w, Matrix& out) const {
     require(false, "w: " + std::to_string(w.cols()) + " columns for " + std::to_string(features()) + " features");
   out.resize(w.rows(), w.cols());
   if (dense.rows()) {
-    out.noalias() = w * dense;
+    out = linalg::product(w, dense);
   } else {
     out.setZero();
   }
   if (diagonal.size()) out.array() += w.array().rowwise() * diagonal.transpose().array();
-  if (factors.rows()) {
-    const EigenMatrix inner = w * factors.transpose();
-    out.noalias() += inner * factors;
-  }
+  if (factors.rows()) out += linalg::product(linalg::product_transposed(w, factors), factors);
 }
 
 void OneGaussian::full(Matrix& out) const {
@@ -74,7 +71,7 @@ void OneGaussian::full(Matrix& out) const {
     out.setZero(features(), features());
   }
   if (diagonal.size()) out.diagonal() += diagonal;
-  if (factors.rows()) out.noalias() += factors.transpose() * factors;
+  if (factors.rows()) out += linalg::transposed_product(factors, factors);
 }
 
 void OneGaussian::root(Matrix& out) const {
@@ -188,7 +185,7 @@ class Mixer {
         Matrix jacobian, root;
         map_.jacobian(g, jacobian);
         g.root(root);
-        const EigenMatrix rows = std::sqrt(weight) * (root * jacobian.transpose());
+        const EigenMatrix rows = std::sqrt(weight) * linalg::product_transposed(root, jacobian);
         for (Index k = 0; k < rows.rows(); ++k)
           if (!rows.row(k).isZero(0)) out.insert(out.end(), rows.row(k).data(), rows.row(k).data() + m);
       }

@@ -19,18 +19,24 @@ using Three = std::array<double, 3>;
 double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 
+void require_each(const std::vector<double>& values, const char* name, const char* wanted, bool (*holds)(double)) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!holds(values[i]))
+      require(false, std::string(name) + ": number " + std::to_string(i) + " is " + to_text(values[i]) +
+                         "; it must be " + wanted);
+}
+
+bool is_weight(double x) { return x >= 0 && std::isfinite(x); }
+
 // Scores in units of their spread about their mean, and the targets of their labels.
 class PlattScores {
  public:
   PlattScores(const std::vector<double>& scores, const std::vector<double>& labels, const std::vector<double>& weights)
       : scores_(scores), labels_(labels), weights_(weights) {
+    require_each(scores, "scores", "finite", [](double x) { return std::isfinite(x); });
+    require_each(labels, "labels", "-1 or 1", [](double x) { return std::abs(x) == 1; });
+    require_each(weights, "weights", ">= 0 and finite", is_weight);
     for (std::size_t i = 0; i < scores.size(); ++i) {
-      if (!std::isfinite(scores[i])) require(false, "scores: number " + std::to_string(i) + " is not finite");
-      if (!(std::abs(labels[i]) == 1))
-        require(false, "labels: number " + std::to_string(i) + " is " + to_text(labels[i]) + "; -1 or 1 is wanted");
-      if (!(weights[i] >= 0 && std::isfinite(weights[i])))
-        require(false, "weights: number " + std::to_string(i) + " is " + to_text(weights[i]) +
-                           "; weights must be >= 0 and finite");
       count += weights[i];
       positives_ += labels[i] > 0 ? weights[i] : 0.0;
       mean += weights[i] * scores[i];
@@ -81,15 +87,6 @@ class PlattScores {
   const std::vector<double>&scores_, &labels_, &weights_;
   double positives_ = 0;
 };
-
-void require_each(const std::vector<double>& values, const char* name, const char* wanted, bool (*holds)(double)) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!holds(values[i]))
-      require(false, std::string(name) + ": number " + std::to_string(i) + " is " + to_text(values[i]) +
-                         "; it must be " + wanted);
-}
-
-bool is_weight(double x) { return x >= 0 && std::isfinite(x); }
 
 void require_classes(const std::vector<double>& signs, const std::vector<double>& weights) {
   require(weights.size() == signs.size(),

@@ -51,10 +51,14 @@ Numbers scaled(Numbers weights) {
   return weights;
 }
 
+void require_count(std::size_t found, Index wanted, const char* name, const char* of = " samples") {
+  require(found == at(wanted),
+          std::string(name) + ": " + std::to_string(found) + " for " + std::to_string(wanted) + of);
+}
+
 Numbers checked_weights(const FitOptions& options, Index count) {
   if (options.weights.empty()) return Numbers(at(count), 1.0);
-  require(options.weights.size() == at(count),
-          "weights: " + std::to_string(options.weights.size()) + " weights for " + std::to_string(count) + " samples");
+  require_count(options.weights.size(), count, "weights");
   double largest = 0;
   for (std::size_t i = 0; i < options.weights.size(); ++i) {
     const double c = options.weights[i];
@@ -88,11 +92,6 @@ Numbers checked_weights(const FitOptions& options, Index count) {
   return out;
 }
 
-void require_groups(const FitOptions& options, Index samples) {
-  require(options.groups.empty() || options.groups.size() == at(samples),
-          "groups: " + std::to_string(options.groups.size()) + " for " + std::to_string(samples) + " samples");
-}
-
 // The rows of each fold.
 std::vector<Rowlist> lists(const std::vector<Index>& fold_of, const Rowlist& rows) {
   std::vector<Rowlist> out;
@@ -121,9 +120,8 @@ class Fit {
       : Fit(data, options, monitor, checked_weights(options, data.samples())) {}
   Fit(const Gaussians& data, const FitOptions& options, const Monitor& monitor, Numbers weights)
       : data_(data), options_(options), monitor_(monitor), weights_(std::move(weights)) {
-    require_groups(options, data.samples());
-    require(options.names.empty() || options.names.size() == at(data.features()),
-            "names: " + std::to_string(options.names.size()) + " for " + std::to_string(data.features()) + " features");
+    if (!options.groups.empty()) require_count(options.groups.size(), data.samples(), "groups");
+    if (!options.names.empty()) require_count(options.names.size(), data.features(), "names", " features");
     for (const double lambda : options.lambdas)
       require(lambda > 0 && std::isfinite(lambda), "lambdas: must be positive and finite, got " + to_text(lambda));
     if (options.check) check(data, options.threads);
@@ -131,8 +129,7 @@ class Fit {
   }
 
   Model classifier(std::vector<std::string> labels, std::vector<Index> codes, const std::string& type) {
-    require(codes.size() == at(data_.samples()),
-            "labels: " + std::to_string(codes.size()) + " for " + std::to_string(data_.samples()) + " samples");
+    require_count(codes.size(), data_.samples(), "labels");
     require(labels.size() > 1, "labels: one class only; training needs samples of two");
     codes_ = std::move(codes);
     classes_ = static_cast<Index>(labels.size());
@@ -154,8 +151,7 @@ class Fit {
   }
 
   Model regression(const Numbers& targets) {
-    require(targets.size() == at(data_.samples()),
-            "targets: " + std::to_string(targets.size()) + " for " + std::to_string(data_.samples()) + " samples");
+    require_count(targets.size(), data_.samples(), "targets");
     targets_ = targets;
     trained_ = weights_;
     if (!options_.lambdas.empty()) options_.lambda = chosen();
@@ -286,12 +282,8 @@ class Fit {
   RowScores scored(const Vector& w, double b, const Rowlist& rows) const {
     const Planes plane{w.data(), &b, 1, data_.features()};
     const Margins found = margins(plane, data_.some(rows), options_.threads);
-    RowScores out;
-    for (Index i = 0; i < found.mean.rows(); ++i) {
-      out.margin.push_back(found.mean(i, 0));
-      out.variance.push_back(found.variance(i, 0));
-    }
-    return out;
+    const auto numbers = [](const Matrix& column) { return Numbers(column.data(), column.data() + column.size()); };
+    return {numbers(found.mean), numbers(found.variance)};
   }
 
   Calibration calibrated(const Model& model, Index k) const {
@@ -487,7 +479,7 @@ Model fit(const Gaussians& data, const Matrix& probabilities, const std::vector<
   require_classification(options);
   const Vector sums = checked_sums(probabilities, data.samples(), classes);
   const Numbers weights = checked_weights(options, data.samples());
-  require_groups(options, data.samples());
+  if (!options.groups.empty()) require_count(options.groups.size(), data.samples(), "groups");
   Rowlist order = all_rows(static_cast<Index>(classes.size()));
   std::sort(order.begin(), order.end(), [&](Index a, Index b) { return classes[at(a)] < classes[at(b)]; });
   // A sample stands for as many rows as it has possible classes. They share its arrays, and are a group.

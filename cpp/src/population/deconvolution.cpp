@@ -51,7 +51,8 @@ Mixture mixture_of(const EigenVector& numbers, const Mixture& like, double floor
     EigenMatrix l = EigenMatrix::Zero(n, n);
     for (Index i = 0; i < n; ++i)
       for (Index j = 0; j <= i; ++j) l(i, j) = numbers(at++);
-    Eigen::Map<EigenMatrix>(out.covariances.data() + k * n * n, n, n) = at_least(l * l.transpose(), floor);
+    Eigen::Map<EigenMatrix>(out.covariances.data() + k * n * n, n, n) =
+        at_least(linalg::product_transposed(l, l), floor);
   }
   out.weights /= sum;
   return out;
@@ -142,7 +143,7 @@ Mixture maximise(const Mixture& at, const PopulationSums& sums, double floor) {
     const Eigen::Map<const EigenMatrix> second(sums.second.data() + k * n * n, n, n);
     const EigenVector shift = s * Eigen::Map<const EigenVector>(sums.first.data() + k * n, n) / share;
     for (Index j = 0; j < n; ++j) next.means.coeffRef(k, j) += shift(j);
-    const EigenMatrix best = s + s * second * s / share - shift * shift.transpose();
+    const EigenMatrix best = s + linalg::product(linalg::product(s, second), s) / share - shift * shift.transpose();
     Eigen::Map<EigenMatrix>(next.covariances.data() + k * n * n, n, n) = at_least(best, floor);
   }
   return next;

@@ -106,7 +106,8 @@ EigenMatrix at_least(const EigenMatrix& matrix, double floor) {
   const EigenMatrix symmetric = (matrix + matrix.transpose()) / 2;
   const linalg::Eigenpairs eigen = linalg::eigenpairs(symmetric);
   if (eigen.values.minCoeff() >= floor) return symmetric;
-  const EigenMatrix lifted = eigen.vectors * eigen.values.cwiseMax(floor).asDiagonal() * eigen.vectors.transpose();
+  const EigenMatrix scaled = eigen.vectors * eigen.values.cwiseMax(floor).asDiagonal();
+  const EigenMatrix lifted = linalg::product_transposed(scaled, eigen.vectors);
   return (lifted + lifted.transpose()) / 2;
 }
 

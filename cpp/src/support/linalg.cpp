@@ -26,6 +26,10 @@ EigenVector eigenvalues(const EigenMatrix& symmetric) {
   return Eigen::SelfAdjointEigenSolver<EigenMatrix>(symmetric, Eigen::EigenvaluesOnly).eigenvalues();
 }
 
+EigenMatrix product(const MatrixView& a, const MatrixView& b) { return a * b; }
+EigenMatrix product_transposed(const MatrixView& a, const MatrixView& b) { return a * b.transpose(); }
+EigenMatrix transposed_product(const MatrixView& a, const MatrixView& b) { return a.transpose() * b; }
+
 EigenMatrix cholesky(const EigenMatrix& definite) { return Eigen::LLT<EigenMatrix>(definite).matrixL(); }
 
 bool is_definite(const EigenMatrix& symmetric) { return Eigen::LLT<EigenMatrix>(symmetric).info() == Eigen::Success; }

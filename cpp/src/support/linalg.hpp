@@ -1,5 +1,5 @@
-// Decompositions of dense matrices. Eigen's are templates that take seconds to compile: they are instantiated in
-// linalg.cpp, once, and everything else calls these functions.
+// Products and decompositions of dense matrices. Eigen's are templates that take seconds to compile: they are
+// instantiated in linalg.cpp, once, and everything else calls these functions.
 #pragma once
 
 #include "svmgsu/support/dense.hpp"
@@ -12,6 +12,12 @@ struct Eigenpairs {
 };
 Eigenpairs eigenpairs(const EigenMatrix& symmetric);
 EigenVector eigenvalues(const EigenMatrix& symmetric);  // smallest first
+
+// Products of matrices of either type: a b, a bᵀ and aᵀ b.
+using MatrixView = Eigen::Ref<const EigenMatrix>;
+EigenMatrix product(const MatrixView& a, const MatrixView& b);
+EigenMatrix product_transposed(const MatrixView& a, const MatrixView& b);
+EigenMatrix transposed_product(const MatrixView& a, const MatrixView& b);
 
 // The lower Cholesky factor L, with zeros above the diagonal.
 EigenMatrix cholesky(const EigenMatrix& definite);

@@ -60,12 +60,6 @@ void use_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t by
 #endif
 }
 
-// A piece in the making, and what is wrong in it; which line that is, is known once all before it are counted.
-struct Job {
-  text::Piece piece;
-  std::optional<text::Fault> fault;
-};
-
 // The lines that begin in the k-th window of kPieceBytes. A window inside one long line has none, and
 // finding that out costs no more than the window.
 std::string_view piece_of(std::string_view body, std::size_t k) {
@@ -95,15 +89,17 @@ class Reader {
     const auto pieces = static_cast<Index>((body.size() + kPieceBytes - 1) / kPieceBytes);
     for (Index first = 0; first < pieces; first += kPiecesARound) {
       const Index count = std::min(kPiecesARound, pieces - first);
-      ordered_blocks<Job>(
+      ordered_blocks<text::Piece>(
           count, options_.threads,
-          [&](Index k, Job& job) { scan(piece_of(body, static_cast<std::size_t>(first + k)), job); },
-          [&](Job& job) { merge(job); });
+          [&](Index k, text::Piece& piece) {
+            text::scan(piece_of(body, static_cast<std::size_t>(first + k)), options_, piece);
+          },
+          [&](text::Piece& piece) { append(piece); });
       if (options_.monitor) options_.monitor();
     }
-    Job last;
-    scan(rows_.text.tail(), last);
-    merge(last);
+    text::Piece last;
+    text::scan(rows_.text.tail(), options_, last);
+    append(last);
     check();
     return std::move(rows_);
   }
@@ -113,23 +109,7 @@ class Reader {
     throw FormatError(options_.name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + reason);
   }
 
-  void scan(std::string_view lines, Job& job) const {
-    job.fault.reset();
-    job.piece.clear();
-    try {
-      text::scan(lines, options_, job.piece);
-    } catch (const text::Fault& fault) {
-      job.fault = fault;
-    }
-  }
-
   // In the order of the file.
-  void merge(Job& job) {
-    append(job.piece);
-    if (job.fault) fail(lines_ + job.fault->line, job.fault->column, job.fault->reason);
-    lines_ += job.piece.lines;
-  }
-
   void append(text::Piece& piece) {
     TextRows& rows = rows_;
     rows.features = std::max(rows.features, piece.features);
@@ -151,6 +131,8 @@ class Reader {
     rows.label.insert(rows.label.end(), piece.label.begin(), piece.label.end());
     rows.column.insert(rows.column.end(), piece.column.begin(), piece.column.end());
     rows.value.insert(rows.value.end(), piece.value.begin(), piece.value.end());
+    if (piece.fault) fail(lines_ + piece.fault->line, piece.fault->column, piece.fault->reason);
+    lines_ += piece.lines;
   }
 
   // Makes room for a whole file that goes on like its first piece.

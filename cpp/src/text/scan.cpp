@@ -343,25 +343,26 @@ class Scanner {
 
 }  // namespace
 
-void Piece::clear() {
-  ids.clear();
-  line.clear();
-  end.clear();
-  label.clear();
-  value.clear();
-  column.clear();
-  lines = features = first_bare = first_indexed = 0;
-  packed = false;
-}
-
 void pack_columns(std::vector<std::int32_t>& columns, std::size_t first, std::size_t last) {
   for (std::size_t k = first; k < last; ++k)
     columns[k] = static_cast<std::int32_t>(packed_size(Index{columns[k]}) + columns[k]);
 }
 
 void scan(std::string_view lines, const TextOptions& options, Piece& out) {
-  out.clear();
-  Scanner(options, out).run(lines.data(), lines.data() + lines.size());
+  out.ids.clear();
+  out.line.clear();
+  out.end.clear();
+  out.label.clear();
+  out.value.clear();
+  out.column.clear();
+  out.lines = out.features = out.first_bare = out.first_indexed = 0;
+  out.packed = false;
+  out.fault.reset();
+  try {
+    Scanner(options, out).run(lines.data(), lines.data() + lines.size());
+  } catch (const Fault& fault) {
+    out.fault = fault;
+  }
 }
 
 }  // namespace svmgsu::text

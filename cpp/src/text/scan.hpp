@@ -1,6 +1,7 @@
 // One piece of a text file, line by line, into arrays. See io.hpp for the formats.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@ struct Fault {
   std::string reason;
 };
 
-// The rows of one piece, in the form of TextRows; line numbers are relative to the piece.
+// The rows of one piece up to the first fault, in the form of TextRows; line numbers are relative to the piece.
 struct Piece {
   std::vector<std::string_view> ids;
   std::vector<Index> line, end;  // of each row: its line, and where its entries end
@@ -26,11 +27,10 @@ struct Piece {
   Index features = 0;
   bool packed = false;
   Index first_bare = 0, first_indexed = 0;  // lines; 0 if none
-
-  void clear();
+  std::optional<Fault> fault;
 };
 
-// Scans whole lines; the last byte must be '\n'. Throws Fault.
+// Scans whole lines; the last byte must be '\n'. The memory of `out` is used again.
 void scan(std::string_view lines, const TextOptions& options, Piece& out);
 
 // Columns j of diagonal entries become those of packed triangles, j(j+1)/2 + j.
