@@ -143,10 +143,10 @@ def _command(args: argparse.Namespace, dataset: Dataset, task: str, ignored: lis
         words += ["--task", task]
     if args.ignore or ignored:
         words += ["--ignore", ",".join(filter(None, [args.ignore, *ignored]))]
-    for name in ("format", "id", "features", "exact", "error_scale", "limits", "delimiter"):
+    for name in ("format", "id", "features", "exact", "error_scale", "limits", "delimiter", "na_values"):
         value = getattr(args, name, None)
         if value is not None:
-            words += [f"--{name.replace('_', '-')}", str(value)]
+            words.append(f"--{name.replace('_', '-')}={value}")
     for rule in args.errors or ():
         words += ["--errors", rule]
     return shlex.join(words)

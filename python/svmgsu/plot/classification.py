@@ -286,7 +286,7 @@ def _decision_values(model: Model, data: Gaussians, k: int) -> tuple[FloatArray,
     last = last_step(model)
     seen = transformed(model, data)
     with quietly():
-        if data.cov is not None and len(np.atleast_2d(getattr(last, "coef_", ()))) == 1:
+        if data.cov is not None and hasattr(last, "coef_") and len(np.atleast_2d(last.coef_)) == 1:
             values, std = last.decision_function(seen, return_std=True)
         else:
             values = last.decision_function(seen if data.cov is not None else seen.mean)
