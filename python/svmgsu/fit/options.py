@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..support.losses import OWN, Task, check_bounded_slope, known_loss, loss_for
+from ..support.losses import OWN, Task, check_bounded_slope, known_loss
 from ..support.validation import FloatArray, as_float_array, check_choice, check_count, check_positive
 
 LAMS = np.logspace(1, -4, 10)  # what lam="auto" tries
@@ -141,10 +141,7 @@ class Options:
                 setattr(self, name, check(value, name))
         if isinstance(self.loss, tuple):
             self.loss, self.epsilon = self.loss
-        if self.task is None:
-            self.core_loss, self.task = known_loss(self.loss, self.epsilon)
-        else:
-            self.core_loss = loss_for(self.task, self.loss, self.epsilon)
+        self.core_loss, self.task = known_loss(self.loss, self.epsilon, self.task)
         if self.solver == "sgd":
             check_bounded_slope(self.core_loss, "stochastic gradient descent")
         if self.max_time is not None:

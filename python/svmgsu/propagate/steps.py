@@ -6,7 +6,6 @@ else at a few points to see whether it is affine or elementwise.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 
@@ -47,21 +46,20 @@ TOLERANCE = 1e-9  # relative deviation from an affine map that rounding explains
 CHECKS = 8  # random points at which an affine map is checked
 
 
-class Step(ABC):
+class Step:
     """A fitted transformer. `linear_map` is set if it is affine: x → A x + c, the same for all samples."""
 
-    linear_map: LinearMap | None = None
-
-    def __init__(self, transformer: TransformerMixin) -> None:
+    def __init__(self, transformer: TransformerMixin, linear_map: LinearMap | None = None) -> None:
         self.transformer = transformer
+        self.linear_map = linear_map
 
     def forward(self, X: Matrix) -> Matrix:
         """Transform the means X."""
         return output_of(self.transformer, X)
 
-    @abstractmethod
     def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
         """Return the derivative at the means X; `uncertain` tells which features have a variance."""
+        raise NotImplementedError
 
     def map(self, X: Matrix, uncertain: Array) -> LinearMap:
         """Return the linear map of the covariances: exact if the step is affine, else to first order."""
@@ -73,18 +71,6 @@ class Step(ABC):
         if self.linear_map is not None:
             return carried(data, mean, self.linear_map)
         return carried(data, mean, self.derivative(data.mean, uncertain_features(data)))
-
-
-class Affine(Step):
-    """x → A x + c."""
-
-    def __init__(self, transformer: TransformerMixin, linear_map: LinearMap) -> None:
-        super().__init__(transformer)
-        self.linear_map = linear_map
-
-    def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
-        assert self.linear_map is not None
-        return self.linear_map
 
 
 class Direction(Step):
@@ -289,7 +275,7 @@ def step_of(transformer: TransformerMixin, sample: FloatArray) -> Step:
         return Columns(transformer, parts, n)
     linear_map = _known_map(transformer, n)
     if linear_map is not None:
-        return Affine(transformer, linear_map)
+        return Step(transformer, linear_map)
     if isinstance(transformer, Normalizer) and transformer.norm == "l2":
         return Direction(transformer)
     return Function(transformer, sample)

@@ -10,7 +10,6 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -253,22 +252,14 @@ def read_labels(y: ArrayLike, samples: int, classes: ArrayLike = None) -> tuple[
         if classes is not None:
             raise ValueError("classes: they name the columns of class probabilities, but y has labels")
         return *check_labels(y, samples), Copies(samples)
-    y, classes = _as_table(y, classes)
-    names = _names(y, classes)
-    probabilities = _probabilities(y, samples, names)
-    order = np.argsort(names, kind="stable")
-    names = names[order]
-    probabilities = probabilities[:, order]
+    names, probabilities = _soft_labels(y, samples, classes)
     empty = np.flatnonzero(~probabilities.any(axis=0))
     if len(empty):
         raise ValueError(
             f"y: the probability of class {names[empty[0]].item()!r} is 0 in every row; training needs "
             "samples of every class"
         )
-    source, codes = np.nonzero(probabilities)
-    if len(source) == samples:  # all probabilities are 0 or 1: the same as labels
-        return names, codes, Copies(samples)
-    return names, codes, Copies(samples, source, probabilities[source, codes])
+    return names, *_copied(probabilities)
 
 
 def known_labels(
@@ -281,29 +272,34 @@ def known_labels(
     """
     if not has_soft_labels(y):
         return class_codes(as_labels(y, samples), classes, "y"), Copies(samples)
-    y, columns = _as_table(y, columns)
     default = classes if columns is None else columns
-    names = _names(y, None if hasattr(y, "columns") else default)
-    probabilities = _probabilities(y, samples, names)
+    names, probabilities = _soft_labels(y, samples, None if hasattr(y, "columns") else default)
     strange = [name for name in names.tolist() if name not in set(classes.tolist())]
     if strange:
         raise ValueError(f"y: the column {strange[0]!r} is none of the classes {listed(classes)}")
+    places, copies = _copied(probabilities)
+    return np.searchsorted(classes, names)[places], copies
+
+
+def _copied(probabilities: FloatArray) -> tuple[Array, Copies]:
+    """Return the place of each copy's class, and the copies: one for each probability that is not 0."""
+    source, places = np.nonzero(probabilities)
+    if len(source) == len(probabilities):  # all probabilities are 0 or 1: the same as labels
+        return places, Copies(len(source))
+    return places, Copies(len(probabilities), source, probabilities[source, places])
+
+
+def _soft_labels(y: ArrayLike, samples: int, classes: ArrayLike) -> tuple[Array, FloatArray]:
+    """Return the classes, sorted, and the class probabilities; `classes` names the columns of an array."""
+    if isinstance(y, Mapping):
+        columns = [as_float_array(column, "y", (1,)) for column in y.values()]
+        if len({len(column) for column in columns}) != 1:
+            raise ValueError("y: the columns of class probabilities differ in length")
+        classes = list(y)
+        y = np.stack(columns, axis=1)
+    names = _names(y, classes)
     order = np.argsort(names, kind="stable")
-    source, place = np.nonzero(probabilities[:, order])
-    codes = np.searchsorted(classes, names[order])[place]
-    if len(source) == samples:
-        return codes, Copies(samples)
-    return codes, Copies(samples, source, probabilities[:, order][source, place])
-
-
-def _as_table(y: ArrayLike, classes: ArrayLike) -> tuple[Any, Any]:
-    """Return a dict of class probabilities as an array and the names of its columns; all else as it is."""
-    if not isinstance(y, Mapping):
-        return y, classes
-    columns = [as_float_array(column, "y", (1,)) for column in y.values()]
-    if len({len(column) for column in columns}) != 1:
-        raise ValueError("y: the columns of class probabilities differ in length")
-    return np.stack(columns, axis=1), list(y)
+    return names[order], _probabilities(y, samples, names)[:, order]
 
 
 def _names(y: ArrayLike, classes: ArrayLike) -> Array:

@@ -20,33 +20,29 @@ def names(task: Task) -> list[str]:
     return [name for name, (of, _) in _KNOWN.items() if of == task]
 
 
-def loss_for(task: Task, name: object, epsilon: object = None) -> _core.Loss:
-    """Return the core's loss `name`, which must be for `task`; `epsilon` is its parameter, if it has one."""
+def known_loss(name: object, epsilon: object = None, task: Task | None = None) -> tuple[_core.Loss, Task]:
+    """Return the core's loss `name`, which must be for `task` if there is one, and its task.
+
+    `epsilon` is the parameter of the losses that have one.
+    """
+    allowed = list(_KNOWN) if task is None else names(task)
     if not isinstance(name, str) or name not in _KNOWN:
-        raise ValueError(f"loss: expected one of {', '.join(map(repr, names(task)))}, got {name!r}")
-    of = _KNOWN[name][0]
-    if of != task:
+        raise ValueError(f"loss: expected one of {', '.join(map(repr, allowed))}, got {name!r}")
+    of, parameter = _KNOWN[name]
+    if name not in allowed:
         other = "LinearSVRGSU" if of == "regression" else "LinearSVMGSU"
         raise ValueError(
             f"loss: {name!r} is for {of}; use svmgsu.train or {other}, or one of "
-            f"{', '.join(map(repr, names(task)))}"
+            f"{', '.join(map(repr, allowed))}"
         )
-    return known_loss(name, epsilon)[0]
-
-
-def known_loss(name: object, epsilon: object = None) -> tuple[_core.Loss, Task]:
-    """Return a loss of either task, and the task."""
-    if not isinstance(name, str) or name not in _KNOWN:
-        raise ValueError(f"loss: expected one of {', '.join(map(repr, _KNOWN))}, got {name!r}")
-    task, parameter = _KNOWN[name]
     if epsilon is None:
-        return _core.Loss(name), task
+        return _core.Loss(name), of
     if not parameter:
         raise ValueError(f"epsilon: the loss {name!r} has no parameter")
     if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real) or math.isnan(epsilon):
         raise ValueError(f"epsilon: expected a number, got {epsilon!r}")
     try:
-        return _core.Loss(name, float(epsilon)), task
+        return _core.Loss(name, float(epsilon)), of
     except ValueError as error:
         raise ValueError(f"epsilon: not accepted by the loss {name!r} ({error})") from None
 
