@@ -77,11 +77,13 @@ def places(tree, path=()):
             yield from places(tree[key], (*path, key))
 
 
-@pytest.mark.parametrize("value", [None, -1, 10**400, "x", [], {}, True, float("nan")])
+@pytest.mark.parametrize(
+    "value", [None, 10**400, "x", [], float("nan")], ids=["none", "huge", "text", "list", "nan"]
+)
 def test_any_value_anywhere_is_read_or_refused(parts, value, tmp_path):
     tree, arrays = parts
     found = list(places(tree))
-    for path in found[:: max(1, len(found) // 40)]:
+    for path in found[:: max(1, len(found) // 20)]:
         changed = copy.deepcopy(tree)
         at = changed
         for key in path[:-1]:
