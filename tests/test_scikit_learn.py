@@ -54,22 +54,6 @@ def test_a_stream_keeps_the_names_of_its_first_piece():
 # Wrong arguments of fitted estimators
 
 
-@pytest.mark.parametrize("method", ["decision_function", "predict", "predict_proba", "margin_probability"])
-def test_wrong_objects_are_named(method):
-    X, y, V = three_classes()
-    call = getattr(svmgsu.LinearSVMGSU(0.1).fit(X, y, V), method)
-    with pytest.raises(ValueError, match="X has 2 features, but LinearSVMGSU is expecting 3"):
-        call(X[:, :2], std=1.0)
-    with pytest.raises(ValueError, match=r"cov: shape \(7, 3\) does not fit 90 samples of 3 features"):
-        call(X, V[:7])
-    with pytest.raises(ValueError, match="std: give either cov or std"):
-        call(X, V, std=V)
-    with pytest.raises(ValueError, match="cov: one covariance per class cannot be known"):
-        call(X, svmgsu.Shared({"a": np.ones(3)}))
-    with pytest.raises(ValueError, match="X: sample 0, feature 0 is nan"):
-        call(np.full((1, 3), np.nan))
-
-
 # Threads
 
 

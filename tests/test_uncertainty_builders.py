@@ -205,12 +205,6 @@ def test_a_rank_keeps_the_largest_directions():
     np.testing.assert_allclose(some.cov.to_full(), leading, atol=1e-10)
 
 
-def test_an_example_draws_the_same_whoever_comes_after_it():
-    few, many = (from_augmentation(POINTS[:k], noise, n=10, rank=2) for k in (3, 40))
-    np.testing.assert_array_equal(few.mean, many.mean[:3])
-    assert not np.allclose(many.mean[0] - POINTS[0], many.mean[1] - POINTS[1])
-
-
 def test_images_go_in_as_images_and_come_out_as_rows():
     images = np.random.default_rng(0).uniform(size=(5, 6, 7)).astype(np.float32)
     seen = set()
