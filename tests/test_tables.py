@@ -403,8 +403,6 @@ def test_remarks_are_passed_over(tmp_path, remarks, ending):
     np.testing.assert_array_equal(got.data.mean, wanted.data.mean)
     assert got.data.feature_names_in_ == wanted.data.feature_names_in_
     assert got.y.tolist() == wanted.y.tolist()
-    blocks = svmgsu.open(path, target="kind", id="name")
-    np.testing.assert_array_equal(blocks[:].mean, wanted.data.mean)
 
 
 def test_errors_name_the_line_of_the_file(tmp_path):

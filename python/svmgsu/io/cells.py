@@ -419,15 +419,13 @@ def _plain(cell: Any) -> Any:
 class CsvText:
     """The records of a text, each with the line that it begins in, for all that pyarrow does not tell.
 
-    Remarks, which begin with #, may stand above the header. In the whole file, `skipped` more lines are
-    between the header and the first record.
+    Remarks, which begin with #, may stand above the header.
     """
 
-    def __init__(self, content: str | bytes, name: str, delimiter: str, skipped: int = 0) -> None:
+    def __init__(self, content: str | bytes, name: str, delimiter: str) -> None:
         self.content = content
         self.name = name
         self.delimiter = delimiter
-        self.skipped = skipped
         self.remarks = 0
         with self.records() as records:
             first = next(records, None)
@@ -474,15 +472,13 @@ class CsvText:
             first = after
         reader = csv.reader(itertools.chain(filter(None, (first, after)), file), delimiter=self.delimiter)
         line = self.remarks + 1
-        more = 0
         try:
             for record in reader:
                 if record:
-                    yield line + more, record
-                    more = self.skipped
+                    yield line, record
                 line = self.remarks + reader.line_num + 1
         except csv.Error as error:
-            raise _core.FormatError(f"{self.name}:{line + more}: {error}") from None
+            raise _core.FormatError(f"{self.name}:{line}: {error}") from None
 
     def line(self, row: int) -> int | None:
         """Return the line of a row."""
@@ -515,9 +511,9 @@ class CsvCells(Cells):
     is_text = True
 
     def __init__(
-        self, content: str | bytes, name: str, delimiter: str, skipped: int = 0, as_text: Collection[str] = ()
+        self, content: str | bytes, name: str, delimiter: str, as_text: Collection[str] = ()
     ) -> None:
-        self.text = CsvText(content, name, delimiter, skipped)
+        self.text = CsvText(content, name, delimiter)
         texts = {c for c in self.text.columns if c in as_text or IDS.fullmatch(key_of(c))}
         for record in self.text.head:
             cells = zip(self.text.columns, record, strict=False)
