@@ -280,6 +280,8 @@ TEST_CASE("hyperplanes that are not there") {
   CHECK(names("b", [&] { margins(Planes{zeros, none + 2, 1, 4}, small.data); }));
   CHECK(names("w", [&] { margins(Planes{zeros, b, 1, -4}, small.data); }));
   CHECK(names("w", [&] { probabilities(Classification(), Planes{zeros, b, 0, 4}, small.data); }));
+  const Matrix no_numbers = Matrix::Constant(6, 4, kNaN);
+  CHECK(names("means", [&] { decision_values(Planes{zeros, b, 1, 4}, Gaussians(no_numbers, CovarianceSum())); }));
   const Vector w = Vector::Ones(4);
   CHECK(names("lambda", [&] { Model(w, 0, kNaN, "hinge"); }));
   Model model = Model::regression(w, 0, 0.1);

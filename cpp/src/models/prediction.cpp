@@ -51,6 +51,9 @@ class Sight {
         read(part, f.data(), v.data());
         for (int i = 0; i < part.count; ++i) {
           const std::size_t row = static_cast<std::size_t>(i) * width;
+          for (std::size_t k = row; k < row + width; ++k)
+            if (std::isnan(f[k]))
+              require(false, "means: the decision value of sample " + std::to_string(first + i) + " is not a number");
           use(first + i, f.data() + row, noisy_ ? v.data() + row : nullptr);
         }
       }
