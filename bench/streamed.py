@@ -4,8 +4,7 @@ python -m bench.streamed --size 300MB --limit 512MB --folder /tmp
 
 makes float32 samples with variances of each feature (100 features), and trains in a process whose memory is
 limited (RLIMIT_DATA), to 1e-3 and to 1e-6. Bytes are those of /proc/self/io; raw reading is that of the same
-files in order. `--passes` compares single passes instead: raw and over the numbers,
-in turn; `--classes 5` the readings of several classes, one problem at a time and together.
+files in order. `--passes` compares single passes instead: raw and over the numbers, in turn.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ def passes(folder: Path, samples: int, memory: int, times: int = 7) -> dict[str,
         for name in ("raw", "float32"):
             data = None
             if name != "raw":
-                data = store._core(labels, None, "classification", 1.0, None, 1)
+                data = store._core(labels, None, "classification", 1.0, memory)
             clock, processor = time.perf_counter(), time.process_time()
             if data is None:
                 raw(folder)
@@ -142,29 +141,6 @@ def passes(folder: Path, samples: int, memory: int, times: int = 7) -> dict[str,
     return found
 
 
-def classes(folder: Path, samples: int, count: int) -> dict[str, float]:
-    """Readings of the data for several classes, one problem at a time and together."""
-    import svmgsu
-    from svmgsu.outofcore.training import Files
-
-    shape = (samples, FEATURES)
-    X, V = (
-        np.memmap(folder / name, dtype=np.float32, mode="r", shape=shape) for name in ("means", "variances")
-    )
-    w = np.random.default_rng(1).normal(size=(FEATURES, count))
-    y = np.concatenate([np.argmax(X[k : k + ROWS] @ w, axis=1) for k in range(0, samples, ROWS)])
-    blocks = svmgsu.open(X, None, V)
-    found: dict[str, float] = {}
-    together = Files.capacity
-    for how in ("one at a time", "together"):
-        Files.capacity = together if how == "together" else lambda *given: 1  # type: ignore[method-assign]
-        for multi_class in ("ovr", "ovo"):
-            read = counter("rchar")
-            svmgsu.LinearSVMGSU(0.001, multi_class=multi_class, probability=False).fit(blocks, y)
-            found[f"{multi_class}, {how}: readings"] = (counter("rchar") - read) / blocks.nbytes
-    return found
-
-
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -173,7 +149,6 @@ def main() -> None:
     parser.add_argument("--memory", type=size_of, default=size_of("256MB"), help="of the core")
     parser.add_argument("--folder", default=None)
     parser.add_argument("--passes", action="store_true", help="compare single passes")
-    parser.add_argument("--classes", type=int, default=0, help="compare readings of so many classes")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--samples", type=int, default=0, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -184,10 +159,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
         samples = make(Path(name), args.size)
         print(f"{samples} samples of {FEATURES} features, {8 * FEATURES * samples / 1e6:.0f} MB")
-        if args.passes or args.classes:
-            some = passes(Path(name), samples, args.memory) if args.passes else {}
-            more = classes(Path(name), samples, args.classes) if args.classes else {}
-            print(json.dumps({key: round(value, 4) for key, value in {**some, **more}.items()}, indent=1))
+        if args.passes:
+            found = passes(Path(name), samples, args.memory)
+            print(json.dumps({key: round(value, 4) for key, value in found.items()}, indent=1))
             return
         for tolerance in (1e-3, 1e-6):
             command = [sys.executable, "-m", "bench.streamed", "--child", name, str(tolerance)]

@@ -114,7 +114,6 @@ FlatTerm flat_term_of(const py::handle& item, const FlatFile& means) {
   const auto packed = py::cast<Array<double>>(tuple[1]);
   require(packed.ndim() == 2 && size_of(packed, 0) > 0, "packed: expected a covariance per row");
   term.shared = shared_of(packed, means.columns, py::cast<bool>(tuple[3]), tuple[4]);
-  if (term.shared->groups()) require_size(term.shared->samples(), means.rows, "group");
   return term;
 }
 
@@ -124,7 +123,7 @@ std::shared_ptr<const Targets> kept_targets(const Array<double>& targets, const 
 
 std::shared_ptr<Streamed> open_streamed(const py::tuple& means, const py::tuple& terms, const Array<double>& targets,
                                         const MaybeArray& weights, bool regression, std::size_t memory, Index window,
-                                        bool check, int threads, int problems) {
+                                        bool check, int threads) {
   FlatSet set;
   set.means = flat_file_of(means);
   for (const auto& item : terms) set.terms.push_back(flat_term_of(item, set.means));
@@ -132,8 +131,7 @@ std::shared_ptr<Streamed> open_streamed(const py::tuple& means, const py::tuple&
   set.memory = memory;
   set.window = window;
   set.check = check;
-  set.problems = problems;
-  return std::make_shared<Streamed>(std::move(set), threads);
+  return std::make_shared<Streamed>(set, threads);
 }
 
 // A Python object that whoever is last may let go of.
@@ -229,15 +227,7 @@ void bind_engines(py::module_& m) {
       .def("best_intercept", &PyObjective::best_intercept, exact("w"), arg("start"));
   py::class_<Streamed, std::shared_ptr<Streamed>>(m, "Streamed")
       .def(py::init(&open_streamed), arg("means"), arg("terms"), exact("targets"), arg("weights"), arg("regression"),
-           arg("memory"), arg("window"), arg("check"), arg("threads"), arg("problems") = 1, py::keep_alive<1, 2>(),
-           py::keep_alive<1, 3>())
-      .def(
-          "beside",
-          [](const Streamed& self, const Array<double>& targets, const MaybeArray& weights, bool regression) {
-            return self.beside(kept_targets(targets, weights, regression));
-          },
-          exact("targets"), arg("weights"), arg("regression"), py::keep_alive<0, 1>())
-      .def("leave", &Streamed::leave, py::call_guard<py::gil_scoped_release>())
+           arg("memory"), arg("window"), arg("check"), arg("threads"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
       .def_property_readonly("samples", &Streamed::samples)
       .def_property_readonly("features", &Streamed::features)
       .def_property_readonly("bytes", &Streamed::bytes)

@@ -301,7 +301,6 @@ TEST_CASE("points that an objective has not evaluated") {
     CHECK(names("at", [&] { objective.line_at(at, 0.1); }));
     CHECK(names("at", [&] { objective.active_share(at, 0.1); }));
     CHECK(names("at", [&] { objective.along_w(at); }));
-    CHECK(names("at", [&] { objective.sharp_share(at, 0.1); }));
     CHECK(names("at", [&] { objective.hessian(at); }));
     CHECK(names("from", [&] { objective.line(at, known, Vector::Ones(4), 0, 0); }));
     CHECK(names("there", [&] { objective.line(known, at, Vector::Ones(4), 0, 0); }));
@@ -467,13 +466,10 @@ TEST_CASE("files of sizes that are none") {
     refuses(set.means.path, [&](FlatSet& s) { s.means.offset = offset; });
   refuses("targets", [](FlatSet& s) { s.targets = nullptr; });
   refuses("window", [](FlatSet& s) { s.window = -1; });
-  refuses("problems", [](FlatSet& s) { s.problems = 0; });
-  refuses("problems", [](FlatSet& s) { s.problems = -3; });
   refuses("memory", [](FlatSet& s) { s.memory = 1; });
   FlatTerm term;
   term.file = set.means;
   term.scale = kNaN;
   refuses("covariance", [&](FlatSet& s) { s.terms.push_back(term); });
-  CHECK(names("targets", [&] { Streamed(set, 1).beside(nullptr); }));
   CHECK(names("lambda", [&] { Streamed(set, 1).objective(kNaN); }));
 }

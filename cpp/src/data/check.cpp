@@ -105,12 +105,6 @@ std::string matrix_fault_of(const Scalar* packed, faults::Whose whose, Index n) 
   return {};
 }
 
-std::string means_fault(const Gaussians& data, const std::vector<Index>& ids, int threads) {
-  const Rows& rows = data.means();
-  return faults::first_fault(
-      ids, threads, [&](Index i) { return faults::row_fault(rows, i, faults::sample(i), faults::Wanted::finite); });
-}
-
 }  // namespace
 
 std::string faults::variance_fault(double variance, Whose whose) {
@@ -131,7 +125,9 @@ std::string faults::matrix_fault(const Rows& rows, Index row, Whose whose, Index
 void check(const Gaussians& data, int threads) {
   const Index n = data.features();
   threads = team_for(static_cast<double>(data.samples()) * data.numbers_per_sample(), threads);
-  std::string fault = means_fault(data, data.ids(), threads);
+  std::string fault = faults::first_fault(data.ids(), threads, [&](Index i) {
+    return faults::row_fault(data.means(), i, faults::sample(i), faults::Wanted::finite);
+  });
   require(fault.empty(), "means: " + fault);
   for (const auto& term : data.covariance()) {
     if (!(term.scale >= 0 && std::isfinite(term.scale)))  // the message only where it is needed
@@ -139,17 +135,6 @@ void check(const Gaussians& data, int threads) {
     fault = term.kind.fault(data.ids(), n, threads);
     require(fault.empty(), "covariance: " + fault);
   }
-}
-
-std::string fault_of(const Gaussians& data, const std::vector<Index>& ids) {
-  std::string fault = means_fault(data, ids, 1);
-  if (!fault.empty()) return "means: " + fault;
-  for (const auto& term : data.covariance()) {
-    if (term.kind.is_shared()) continue;
-    fault = term.kind.fault(ids, data.features(), 1);
-    if (!fault.empty()) return "covariance: " + fault;
-  }
-  return {};
 }
 
 template <class Scalar>

@@ -11,9 +11,6 @@
 
 namespace svmgsu {
 
-// As `check` of some rows, in one thread, without covariances that several share; the message, or an empty one.
-std::string fault_of(const Gaussians& data, const std::vector<Index>& ids);
-
 // The first of some numbers that is not in [least, most], nor the 0 that `zero` allows; -1 if there is none. NaN and
 // infinity are in no range.
 template <class Scalar>

@@ -68,13 +68,15 @@ class Histogram {
       if (counts_[k] > 0) fn(low_ + static_cast<int>(k), counts_[k]);
   }
   int top() const { return counts_.empty() ? 0 : low_ + static_cast<int>(counts_.size()) - 1; }
-  // How many numbers have a level below this one, and how many have this one or a higher one.
-  Index below(int level) const { return zeros_ + std::accumulate(counts_.begin(), place(level), Index{0}); }
-  Index from(int level) const { return std::accumulate(place(level), counts_.end(), Index{0}); }
+  // How many numbers have this level or a higher one.
+  Index from(int level) const {
+    const auto first = std::min<Index>(std::max(0, level - low_), static_cast<Index>(counts_.size()));
+    return std::accumulate(counts_.begin() + first, counts_.end(), Index{0});
+  }
   // The level from which on numbers are more than this share of the largest.
   int above(double negligible) const { return std::max(1, of(negligible * edge(top()))); }
   bool empty() const { return counts_.empty() && zeros_ == 0; }
-  Index total() const { return below(kMost + 1); }
+  Index total() const { return zeros_ + from(0); }
 
   // As a message: levels and their counts.
   template <class Self, class Archive>
@@ -101,9 +103,6 @@ class Histogram {
 
  private:
   static constexpr int kShift = 49;
-  std::vector<Index>::const_iterator place(int level) const {
-    return counts_.begin() + std::min<Index>(std::max(0, level - low_), static_cast<Index>(counts_.size()));
-  }
   void widen(int low, int high) {
     std::vector<Index> wider(static_cast<std::size_t>(high - low + 1), 0);
     for (std::size_t k = 0; k < counts_.size(); ++k) wider[static_cast<std::size_t>(low_ - low) + k] = counts_[k];
@@ -121,13 +120,11 @@ struct Slot {
 };
 
 struct PointCache {
-  std::vector<double> mean, variance,
-      curvature;                          // w·x, wᵀΣw and L″ of every sample; L″ in memory alone
-  std::vector<Plan> plans;                // of each covariance term
+  std::vector<double> mean, variance;     // w·x and wᵀΣw of every sample
+  std::vector<double> curvature;          // L″ of every sample, where all are in memory
   std::vector<std::vector<double>> sums;  // Σ c L″Σ_i of each term
   std::vector<double> along_w;            // sums_along_w of an objective, where the samples are elsewhere
-  Histogram kappa,
-      variances;  // how large c L″ and wᵀΣw are; empty: not counted yet
+  Histogram kappa;                        // how large c L″ is; empty: not counted yet
   std::shared_ptr<Slot> slot;
 
   PointCache() = default;

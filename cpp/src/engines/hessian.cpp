@@ -93,12 +93,7 @@ void Hessian::prepare_products() {
   if (positions_.empty())
     for (std::size_t i = 0; i < kappa_.size(); ++i) positions_.push_back(static_cast<Index>(i));
   if (!source.remote()) numbers_ = numbers_of(positions_);
-  if (data && cache_->plans.size() == data->covariance().size()) {
-    for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
-    const auto& terms = data->covariance();
-    for (std::size_t t = 0; t < terms.size(); ++t)
-      terms_.emplace_back(terms[t].kind, w_, cache_->plans[t], sums_[t], ids_, objective_.threads());
-  } else if (data) {
+  if (data) {
     for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
     make_terms(*data, ids_);
   } else if (!source.remote() && !positions_.empty() && source.has_room(active())) {

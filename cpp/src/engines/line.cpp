@@ -63,23 +63,25 @@ Line::Value Line::at(double t, double beta) const {
 
 std::vector<double> Line::sums(double t, double beta) const {
   objective_.cached(from_);  // in one thread
-  return group_sums<kNumbers>(objective_.cuts(), objective_.threads(),
-                              [&](Index first, int count, std::array<double, kNumbers>& part) {
-                                if (p_.size() == 0)
-                                  add_still(first, count, beta, part);
-                                else
-                                  add_step(first, count, t, beta, part);
-                              });
+  return group_sums<kNumbers>(
+      objective_.cuts(), objective_.threads(),
+      [&](Index first, int count, std::array<double, kNumbers>& part) { add(first, count, t, beta, part); });
 }
 
-void Line::add_still(Index first, int count, double beta, std::array<double, kNumbers>& part) const {
-  const PointCache& here = *from_.cache;
+void Line::add(Index first, int count, double t, double beta, std::array<double, kNumbers>& part) const {
+  const bool still = p_.size() == 0;
+  const auto at = static_cast<std::size_t>(first);
+  const double *mean = &from_.cache->mean[at], *variance = &from_.cache->variance[at];
+  const double* const step = still ? nullptr : &mean_[at];
+  const double* const cross = still ? nullptr : &cross_[at];
+  const double* const square = still ? nullptr : &square_[at];
   const Targets::View of(objective_.targets(), first, count);
   Residuals r;
   for (int i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(first + i);
-    r.d[i] = of.target[i] - of.sign[i] * (here.mean[at] + from_.b + beta);
-    r.s[i] = std::sqrt(here.variance[at] + epsilon_ * epsilon_);
+    const double moved = still ? 0.0 : t * (step[i] + p_b_);
+    const double q = still ? variance[i] : variance[i] + t * (2 * cross[i] + t * square[i]);
+    r.d[i] = of.target[i] - of.sign[i] * (mean[i] + from_.b + moved + beta);
+    r.s[i] = std::sqrt(std::max(0.0, q) + epsilon_ * epsilon_);
   }
   r.evaluate(objective_.loss(), count);
   for (int i = 0; i < count; ++i) {
@@ -87,34 +89,17 @@ void Line::add_still(Index first, int count, double beta, std::array<double, kNu
     part[2] -= of.weight[i] * of.sign[i] * r.slope[i];
     part[5] += of.weight[i] * r.curvature[i];
   }
-}
-
-void Line::add_step(Index first, int count, double t, double beta, std::array<double, kNumbers>& part) const {
-  const PointCache& here = *from_.cache;
-  const Targets::View of(objective_.targets(), first, count);
-  const double *mean = &here.mean[static_cast<std::size_t>(first)], *step = &mean_[static_cast<std::size_t>(first)];
-  const double *variance = &here.variance[static_cast<std::size_t>(first)],
-               *cross = &cross_[static_cast<std::size_t>(first)], *square = &square_[static_cast<std::size_t>(first)];
-  Residuals r;
+  if (still) return;
   Bends bends;
-  for (int i = 0; i < count; ++i) {
-    const double q = variance[i] + t * (2 * cross[i] + t * square[i]);
-    r.d[i] = of.target[i] - of.sign[i] * (mean[i] + from_.b + t * (step[i] + p_b_) + beta);
-    r.s[i] = std::sqrt(std::max(0.0, q) + epsilon_ * epsilon_);
-  }
-  r.evaluate(objective_.loss(), count);
   bends.set(objective_.loss(), count, r.d, r.s);
   for (int i = 0; i < count; ++i) {
     const double sign = of.sign[i], weight = of.weight[i];
     const double slope = -sign * (step[i] + p_b_), u = cross[i] + t * square[i];
-    part[0] += weight * r.loss[i];
     part[1] += weight * (r.slope[i] * slope + r.curvature[i] * u);
-    part[2] += weight * (-r.slope[i] * sign);
     if (r.curvature[i] == 0) continue;
     const double z = slope - bends.rho[i] * u, curve = weight * r.curvature[i];
     part[3] += curve * (z * z + square[i] - bends.gamma[i] * u * u);
     part[4] -= curve * sign * z;
-    part[5] += curve;
   }
 }
 

@@ -28,16 +28,14 @@ class Line {
 
  private:
   void read_step();
-  void add_still(Index first, int count, double beta, std::array<double, kNumbers>& part) const;
-  void add_step(Index first, int count, double t, double beta, std::array<double, kNumbers>& part) const;
+  void add(Index first, int count, double t, double beta, std::array<double, kNumbers>& part) const;
 
   const Objective& objective_;
   const Evaluation &from_, &there_;
   Vector p_;
   double p_b_, epsilon_;
   bool has_read_ = false;
-  std::vector<double> mean_, cross_,
-      square_;  // of a step: x·p, wᵀΣp and pᵀΣp of every sample
+  std::vector<double> mean_, cross_, square_;  // of a step: x·p, wᵀΣp and pᵀΣp of every sample
 };
 
 }  // namespace svmgsu

@@ -98,13 +98,7 @@ Objective::Centred Objective::centred() const {
   return {std::unique_ptr<Objective>(new Objective(*this, source, targets_, origin, centre.at)), centre.at};
 }
 
-Objective::Cost Objective::cost() const {
-  Cost cost;
-  cost.numbers = source_->numbers();
-  cost.rank = source_->rank();
-  for (const auto& term : source_->like().covariance()) cost.dense |= term.kind.dense();
-  return cost;
-}
+Objective::Cost Objective::cost() const { return {source_->numbers(), source_->rank()}; }
 
 // One of each so many neighbours: in the order of memory, and no pattern of the data is met at every draw.
 std::unique_ptr<Objective> Objective::subsample(Index rows, std::uint64_t seed) const {
@@ -128,11 +122,10 @@ const PointCache& Objective::complete(PointCache& known, const Vector& w) const 
   require(!source_->remote(), "objective: the samples are in shards, which are asked for sums alone");
   known.mean.resize(static_cast<std::size_t>(samples()));
   known.variance.resize(static_cast<std::size_t>(samples()));
-  std::vector<Plan> plans;
   const double shift = this->shift(w), numbers = source_->numbers();
   sweep<Adds::nothing>(
       Visit{[&](const Source::Use& use) { source_->all(cuts(), use); }, cuts(), numbers, nullptr, threads(), nullptr},
-      [&](const Piece& piece) { return PointForms(piece.data, w, plans); },
+      [&](const Piece& piece) { return PointForms(piece.data, w); },
       [&](Places places, int count, const double* mean, const double* variance, double*, double*, char*, PassSums&) {
         for (int i = 0; i < count; ++i) {
           const auto at = static_cast<std::size_t>(places.first + i);
@@ -181,21 +174,6 @@ double Objective::active_share(const Evaluation& at, double negligible) const {
   require_known(at, "at");
   const Histogram& levels = kappa_histogram(at);
   return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(samples());
-}
-
-const Histogram& Objective::variance_histogram(const Evaluation& at) const {
-  PointCache& known = *at.cache;
-  if (known.variances.empty()) {
-    const std::vector<double>& variance = cached(at).variance;
-    known.variances = Histogram::count(variance.size(), [&](std::size_t i) { return variance[i]; });
-  }
-  return known.variances;
-}
-
-double Objective::sharp_share(const Evaluation& at, double deviation) const {
-  require_known(at, "at");
-  const int sharp = Histogram::of(deviation * deviation);
-  return static_cast<double>(variance_histogram(at).below(sharp)) / static_cast<double>(samples());
 }
 
 namespace {
@@ -284,16 +262,15 @@ struct GradientLink {
 void Objective::pass(const Vector& w, double b, double epsilon, bool columns, PointCache& cache, const Emit* emit,
                      PassSums& total) const {
   cache.take(slot_);
-  cache.kappa = cache.variances = Histogram();
+  cache.kappa = Histogram();
   const Index known = source_->remote() ? 0 : samples();  // of which w·x and wᵀΣw are cached here
   for (auto* array : {&cache.mean, &cache.variance}) array->resize(static_cast<std::size_t>(known));
   cache.curvature.resize(source_->whole() ? static_cast<std::size_t>(samples()) : 0);
   if (source_->remote()) {
     Response found = source_->ask(*this, PassRequest{{w, b, epsilon}, columns});
     cache.kappa = std::move(found.kappa);
-    cache.variances = std::move(found.variances);
     cache.along_w = std::move(found.numbers);
-    total.reset(features_, PointForms(source_->like(), w, cache.plans), 2);
+    total.reset(features_, PointForms(source_->like(), w), 2);
     total.add(found.groups, 2);
     return;
   }
@@ -303,7 +280,7 @@ void Objective::pass(const Vector& w, double b, double epsilon, bool columns, Po
             threads(), emit},
       [&](const Piece& piece) {
         here = &piece;
-        return PointForms(piece.data, w, cache.plans);
+        return PointForms(piece.data, w);
       },
       GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, cache, here, columns}, &total);
 }

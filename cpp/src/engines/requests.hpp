@@ -40,7 +40,7 @@ struct Point {
   }
 };
 
-// A pass at a point. Response: the sums of each group of blocks, histograms of κ and of wᵀΣw, and for each group the
+// A pass at a point. Response: the sums of each group of blocks, a histogram of κ, and for each group the
 // sums of the second derivatives along w.
 struct PassRequest {
   Point at;
@@ -95,15 +95,15 @@ struct DrawRequest {
 
 using Request = std::variant<PassRequest, ProductRequest, LineRequest, DrawRequest>;
 
-// What shards respond with, and their sum: lists one after another, histograms added up.
+// What shards respond with, and their sum: lists one after another, the histogram added up.
 struct Response {
-  Histogram kappa, variances;
+  Histogram kappa;
   std::vector<double> numbers;
   std::vector<PassSums> groups;
 
   template <class Self, class Archive>
   static void fields(Self& self, Archive& archive) {
-    archive(self.kappa, self.variances, self.numbers, self.groups);
+    archive(self.kappa, self.numbers, self.groups);
   }
 };
 

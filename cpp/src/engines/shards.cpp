@@ -115,7 +115,6 @@ class MappedSource final : public Source {
       in.require_end();
       require_part(of, request, part, first, set_->sizes[k]);
       all.kappa.add(part.kappa);
-      all.variances.add(part.variances);
       all.numbers.insert(all.numbers.end(), part.numbers.begin(), part.numbers.end());
       std::move(part.groups.begin(), part.groups.end(), std::back_inserter(all.groups));
       first += set_->sizes[k];
@@ -146,7 +145,7 @@ class MappedSource final : public Source {
     bool holds = true;
     if (std::holds_alternative<PassRequest>(request))
       holds = part.groups.size() == groups && part.numbers.size() == Objective::kAlongW * groups &&
-              part.kappa.total() == size && part.variances.total() == size;
+              part.kappa.total() == size;
     if (std::holds_alternative<LineRequest>(request)) holds = part.numbers.size() == Line::kNumbers * groups;
     if (std::holds_alternative<DrawRequest>(request)) {
       // Five numbers of each sample, of which the first is its position: those rise.
@@ -284,7 +283,6 @@ struct ShardWorker::State {
     PassSums total;
     objective->pass(here.at.w, here.at.b, here.at.epsilon, request.columns, *here.at.cache, &emit, total);
     response.kappa = objective->kappa_histogram(here.at);
-    response.variances = objective->variance_histogram(here.at);
     response.numbers = objective->sums_along_w(here.at);
     return response;
   }

@@ -1,9 +1,9 @@
 // The objective of samples that lie in files of plain numbers, row after row, and never in memory as a whole.
 //
-// A pass reads the files once from their beginning to their end, in its own thread, a window of some blocks ahead of
-// the one that is worked on. The sums are those of samples in memory: the same bits, whatever the windows are. Samples
-// that are chosen (for estimates of the Hessian, a sample to start from) are read in the order of the file. The first
-// pass looks for what is no number.
+// A pass reads the files once from their beginning to their end, a window at a time: each thread reads the rows that it
+// is about to work on, and the system is told which it will want next. The sums are those of samples in memory: the
+// same bits, whatever the windows are. Samples that are chosen (for estimates of the Hessian, a sample to start from)
+// are read in the order of the file. The first pass looks for what is no number.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct FlatFile {
 };
 
 // A term of the covariances: a file whose rows are what the layout takes (covariance.hpp; of factors, rank × n
-// numbers), or matrices in memory that the rows of the files share.
+// numbers), or a matrix in memory that all rows of the files share.
 struct FlatTerm {
   Covariance::Layout layout = Covariance::Layout::diagonal;
   FlatFile file;
@@ -44,7 +44,6 @@ struct FlatSet {
   std::size_t memory = 0;  // bytes that windows and all that is kept of the samples may take; 0: windows of 32 MB
   Index window = 0;        // rows of a window; 0: as memory allows
   bool check = true;       // look for NaN, negative variances and the like in the first pass
-  int problems = 1;        // that are solved at the same time, each in its own thread, and read the data together
 };
 
 class StreamedSource;
@@ -53,12 +52,7 @@ class Streamed {
  public:
   // Opens the files. Too little memory is an InvalidArgument that tells the least that would do; so are files that are
   // too short, or that change later on.
-  explicit Streamed(FlatSet set, int threads = 0);
-  // Another problem of the same samples, one of `problems`. A pass of one waits for those of all others that have not
-  // left, and reads the files once for all: the sums, and so the results, are those of each alone.
-  std::shared_ptr<Streamed> beside(std::shared_ptr<const Targets> targets) const;
-  // This problem is solved, or given up.
-  void leave();
+  explicit Streamed(const FlatSet& set, int threads = 0);
 
   Objective objective(double lambda, int threads = 0, bool intercept = true,
                       std::shared_ptr<const Loss> loss = nullptr) const;
@@ -74,7 +68,7 @@ class Streamed {
   std::shared_ptr<const Targets> targets_;
   std::shared_ptr<StreamedSource> source_;
   std::size_t least_ = 0;
-  bool lean_ = false, left_ = false;
+  bool lean_ = false;
 };
 
 }  // namespace svmgsu

@@ -126,10 +126,9 @@ struct PassSums {
 // The forms of a pass at a point w: w·x_i and wᵀΣ_iw. (Those of a Hessian product are in hessian.cpp.)
 class PointForms {
  public:
-  PointForms(const Gaussians& data, const Vector& w, std::vector<Plan>& plans) : data_(data), w_(w), plans_(plans) {
-    plans.resize(terms());
+  PointForms(const Gaussians& data, const Vector& w) : data_(data), w_(w), plans_(terms()) {
     for (std::size_t t = 0; t < terms(); ++t)
-      data.covariance()[t].kind.prepare(w.data(), w.data(), data.features(), plans[t]);
+      data.covariance()[t].kind.prepare(w.data(), w.data(), data.features(), plans_[t]);
   }
   const double* direction() const { return w_.data(); }
   std::size_t terms() const { return data_.covariance().size(); }
@@ -148,7 +147,7 @@ class PointForms {
  private:
   const Gaussians& data_;
   const Vector& w_;
-  std::vector<Plan>& plans_;
+  mutable std::vector<Plan> plans_;  // each sample writes its own numbers
 };
 
 // Reads batches and adds them up.

@@ -49,9 +49,9 @@ void hinge_tails(int count, const double* d, const double* s, double* square, do
 
 // log(1 + e^X) expected under X ~ N(x, s²), its derivatives in x up to the second, and those from the second to the
 // fourth. The slope is the mean of the logistic function: the probability of a logistic model whose score is X.
-// Value, slope and second derivative are within kLogisticError, besides rounding, and a gap within kLogisticGapError
-// times s (docs/theory.md).
-constexpr double kLogisticError = 5e-14, kLogisticGapError = 9e-13;
+// Value, slope and second derivative are within 5e-14, besides rounding, and a gap within kLogisticGapError times s
+// (docs/theory.md).
+constexpr double kLogisticGapError = 9e-13;
 void expected_logistic(int count, const double* x, const double* s, double* value, double* slope, double* second);
 void logistic_curvature(int count, const double* x, const double* s, double* second, double* third, double* fourth);
 

@@ -10,7 +10,6 @@ class Logistic final : public Loss {
  public:
   const char* name() const override { return "logistic"; }
   bool smooth() const override { return true; }
-  double error() const override { return kernels::kLogisticError; }
   double gap_error() const override { return kernels::kLogisticGapError; }
 
   void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const override {

@@ -24,13 +24,12 @@ class Sight {
     require(View(planes.b, planes.count).allFinite(), "b: all numbers must be finite");
     if (!noisy_) return;
     const auto each = static_cast<std::size_t>(planes.count);
-    plans_.resize(each);
     points_.reserve(each);
     forms_.reserve(each);
     readers_.reserve(each);
     for (std::size_t k = 0; k < each; ++k) {
       points_.emplace_back(Eigen::Map<const EigenVector>(plane(static_cast<Index>(k)), planes.features));
-      forms_.emplace_back(data, points_[k], plans_[k]);
+      forms_.emplace_back(data, points_[k]);
       readers_.emplace_back(data, forms_[k]);
     }
   }
@@ -78,7 +77,6 @@ class Sight {
   const Gaussians& data_;
   bool noisy_;
   std::vector<Vector> points_;
-  std::vector<std::vector<Plan>> plans_;
   std::vector<PointForms> forms_;
   std::vector<BatchReader<PointForms>> readers_;
 };

@@ -1,5 +1,6 @@
 #include "solvers/line_search.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -69,7 +70,8 @@ Probe probe_step(const Objective& objective, const Evaluation& at, const Step& p
   const Evaluation from = some->evaluate(at.w, at.b, at.epsilon);
   const Evaluation there = some->evaluate(at.w + p.w, at.b + p.b, at.epsilon);
   result.done = true;
-  result.blurred = some->sharp_share(there, sharp) == 0;
+  const std::vector<double>& variance = some->cached(there).variance;
+  result.blurred = std::all_of(variance.begin(), variance.end(), [=](double v) { return v >= sharp * sharp; });
   result.best =
       line_search(some->line(from, there, p.w, p.b, result.blurred ? epsilon : at.epsilon), objective.intercept());
   return result;

@@ -83,7 +83,6 @@ class Objective {
   struct Cost {
     double numbers = 0;  // that a pass reads of a sample
     double rank = 0;     // rows of covariance factors
-    bool dense = false;  // whether covariances have entries off the diagonal that are not known by factors
   };
   // The best classifier or regression with w = 0.
   struct Trivial {
@@ -142,8 +141,6 @@ class Objective {
     double w_w = 0, w_b = 0;
   };
   AlongW along_w(const Evaluation& at) const;
-  // The share of samples with s below `deviation`: there the loss is nearly as sharp as for a point.
-  double sharp_share(const Evaluation& at, double deviation) const;
   // Samples with L″ below `negligible` times the largest are left out.
   std::shared_ptr<Hessian> hessian(const Evaluation& at, double negligible = 0) const;
   // J from an evaluated point along p; `there` is an evaluation at w + p.
@@ -166,9 +163,8 @@ class Objective {
   // What is cached of a point; read anew where it has been given up.
   const PointCache& cached(const Evaluation& at) const;
   const PointCache& complete(PointCache& known, const Vector& w) const;
-  // How large c L″ and wᵀΣw of the samples are.
+  // How large c L″ of the samples is.
   const Histogram& kappa_histogram(const Evaluation& at) const;
-  const Histogram& variance_histogram(const Evaluation& at) const;
   // L″ of every sample, as it was or would have been cached.
   void fill_curvature(const Evaluation& at, const PointCache& of, std::vector<double>& out) const;
   // What along_w sums up, for each group of blocks.

@@ -28,8 +28,6 @@ class Loss {
   // Whether L″ stays bounded as s → 0: solvers then need no smoothing.
   virtual bool smooth() const = 0;
 
-  // |computed L − L| is at most this for any (d, s), besides rounding.
-  virtual double error() const { return 0; }
   // What the errors of a sample's L, L′ and L″ may hide of the gap is at most this times s: a part of the gap.
   virtual double gap_error() const { return 0; }
 
