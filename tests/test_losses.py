@@ -17,7 +17,7 @@ LOSSES = {
     name: {
         "default": default if parameter else None,
         "smooth": _core.Loss(name).smooth,
-        "error": _core.Loss(name).error,
+        "error": 5e-14 if name == "logistic" else 0.0,  # besides rounding
     }
     for name, _, parameter, default in _core.known_losses()
 }

@@ -71,7 +71,6 @@ void bind_losses(py::module_& m) {
       .def_property_readonly("name", &Loss::name)
       .def_property_readonly("parameter", &Loss::parameter)
       .def_property_readonly("smooth", &Loss::smooth)
-      .def_property_readonly("error", &Loss::error)
       .def_property_readonly("gap_error", &Loss::gap_error)
       .def("gradient", &gradient_of, exact("d"), exact("s"));
   // (name, task, parameter's name or "", its default) of each.
