@@ -154,13 +154,9 @@ struct Residuals {
   double d[kMaxBatch], s[kMaxBatch], loss[kMaxBatch], slope[kMaxBatch], curvature[kMaxBatch];
 
   void set(int count, const Targets::View& of, const double* mean, const double* variance, double b, double epsilon) {
-    set(count, of.sign, of.target, mean, variance, b, epsilon);
-  }
-  void set(int count, const double* sign, const double* target, const double* mean, const double* variance, double b,
-           double epsilon) {
     const double extra = epsilon * epsilon;
     for (int i = 0; i < count; ++i) {
-      d[i] = target[i] - sign[i] * (mean[i] + b);
+      d[i] = of.target[i] - of.sign[i] * (mean[i] + b);
       s[i] = std::sqrt(variance[i] + extra);
     }
   }

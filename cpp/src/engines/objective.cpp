@@ -199,11 +199,11 @@ struct GradientLink {
     }
     Residuals r;
     if (epsilon > 0) {
-      r.set(count, sign, target, mean, variance, b, 0.0);
+      r.set(count, of, mean, variance, b, 0.0);
       r.evaluate(loss, count);
       for (int i = 0; i < count; ++i) local.loss += weight[i] * r.loss[i];
     }
-    r.set(count, sign, target, mean, variance, b, epsilon);
+    r.set(count, of, mean, variance, b, epsilon);
     r.evaluate(loss, count);
     keep(places, count, mean, variance, r.curvature);
     if (columns) look(places, count, weight, local);

@@ -223,14 +223,6 @@ struct Visit {
 template <class Walk>
 Visit(Walk, const Cuts&, double, const Targets*, int, const Emit*) -> Visit<Walk>;
 
-// The numbers that a pass of some forms sums up.
-template <class Forms>
-double sum_size(Index features, const Forms& forms) {
-  auto sums = static_cast<double>(features);
-  for (std::size_t t = 0; t < forms.terms(); ++t) sums += static_cast<double>(forms.sum_size(t));
-  return sums;
-}
-
 // Sums up blocks, which come in their order, group by group.
 template <class Forms>
 class Merger {

@@ -137,41 +137,30 @@ class DualDescent {
     return largest - smallest;
   }
 
-  // J at (w, b), and the bound: the side with more mass is scaled down to the other.
+  // J at (w, b), and the bound.
   void look(Descent& now) {
     const Targets& targets = objective_.targets();
     const Vector& o = objective_.origin();
-    const double lambda = objective_.lambda();
+    // Summed anew, which loses what rounding has brought.
     double mass[2] = {0, 0};
-    Vector side = Vector::Zero(w_.size());  // Σ a x of the side σ = 1; w_ summed anew loses what rounding has brought
-    w_.setZero();
+    Vector sum[2] = {Vector::Zero(w_.size()), Vector::Zero(w_.size())};
     for (Index i = 0; i < count_; ++i) {
-      const double a = a_[static_cast<std::size_t>(i)];
+      const double a = a_[static_cast<std::size_t>(i)], sign = targets.sign(i);
       if (a == 0) continue;
-      const bool positive = targets.sign(i) > 0;
-      double* sum = positive ? side.data() : w_.data();
-      for_row(i, [&](Index j, double x) { sum[j] += positive ? a * x : -a * x; });
-      mass[positive] += a;
+      double* const out = sum[sign > 0].data();
+      for_row(i, [&](Index j, double x) { out[j] += sign * a * x; });
+      mass[sign > 0] += a;
     }
-    double rho[2] = {1, 1};
-    if (objective_.intercept())
-      for (int k : {0, 1}) rho[k] = mass[k] > 0 ? std::min(mass[0], mass[1]) / mass[k] : 0.0;
-    Vector scaled = rho[1] * side + rho[0] * w_;
     mass_ = mass[1] - mass[0];
-    w_ += side;
-    now.w = w_;
+    w_ = sum[0] + sum[1];
     if (o.size()) {
-      scaled -= (rho[1] * mass[1] - rho[0] * mass[0]) * o;
-      now.w -= mass_ * o;
+      sum[0] += mass[0] * o;
+      sum[1] -= mass[1] * o;
       w_origin_ = w_.dot(o);
     }
+    now.w = sum[0] + sum[1];
     now.b = b_ + reach_ * mass_;
-    // The sums above are longer than those of a pass, whose rounding is known.
-    objective_.evaluate(now.w, now.b, 0.0, pass_);
-    now.certificate = pass_.certificate;
-    now.certificate.below *= choices::kLongerSums;
-    const double bound = lambda * (rho[0] * mass[0] + rho[1] * mass[1] - scaled.squaredNorm() / 2);
-    now.certificate.bound = bound - now.certificate.below;
+    certify(objective_, sum, mass, now, pass_);
   }
 
   const Objective& objective_;
@@ -189,6 +178,21 @@ class DualDescent {
 };
 
 }  // namespace
+
+void certify(const Objective& objective, const Vector* side, const double* mass, Descent& now, Evaluation& pass) {
+  objective.evaluate(now.w, now.b, 0.0, pass);
+  now.certificate = pass.certificate;
+  // The sums of a descent are longer than those of a pass, whose rounding is known.
+  now.certificate.below *= choices::kLongerSums;
+  DualPoint point;
+  point.reach = Vector::Zero(now.w.size());
+  for (int k : {0, 1}) {
+    point.sum[k] = objective.lambda() * side[k];
+    point.mass[k] = point.value[k] = objective.lambda() * mass[k];
+  }
+  const double bound = point.bound(objective.lambda(), objective.intercept(), nullptr).bound;
+  now.certificate.bound = std::max(now.certificate.bound, bound - now.certificate.below);
+}
 
 bool descend(const Objective& objective, const std::function<bool(const Descent&)>& goes_on) {
   const Gaussians* const data = objective.source().whole();

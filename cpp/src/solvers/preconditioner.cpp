@@ -64,12 +64,8 @@ class SketchFactor final : public Preconditioner {
   SketchFactor(Hessian::Sketch sketch, int threads) : root_(sketch.diagonal.cwiseSqrt().cwiseInverse()) {
     y_ = std::move(sketch.rows);
     y_.array().rowwise() *= root_.transpose().array();
-    Matrix gram = Matrix::Identity(y_.rows(), y_.rows()), transposed;
-    for (Index first = 0; first < y_.cols(); first += kColumns) {  // a few at a time, which stay in the cache
-      transposed = y_.middleCols(first, std::min(kColumns, y_.cols() - first)).transpose();
-      kernels::add_gram(transposed.data(), transposed.rows(), y_.rows(), 1.0, gram.data(), y_.rows(), threads);
-      poll();
-    }
+    Matrix gram = Matrix::Identity(y_.rows(), y_.rows());
+    add_products(y_, threads, gram);
     factor_.compute(std::move(gram));
     for (Index i = 0; i < y_.rows(); ++i) rows_.push_back(y_.row(i).data());
   }
@@ -92,7 +88,6 @@ class SketchFactor final : public Preconditioner {
   }
 
  private:
-  static constexpr Index kColumns = 256;
   Vector root_;  // D^−½
   Matrix y_;     // R D^−½
   std::vector<const double*> rows_;
@@ -126,6 +121,16 @@ Vector vector_of(const Step& step) {
 Step step_of(const Vector& both) { return {both.head(both.size() - 1), both(both.size() - 1)}; }
 
 }  // namespace
+
+void add_products(const Matrix& rows, int threads, Matrix& gram) {
+  constexpr Index kColumns = 256;
+  Matrix transposed;
+  for (Index first = 0; first < rows.cols(); first += kColumns) {
+    transposed = rows.middleCols(first, std::min(kColumns, rows.cols() - first)).transpose();
+    kernels::add_gram(transposed.data(), transposed.rows(), rows.rows(), 1.0, gram.data(), rows.rows(), threads);
+    poll();
+  }
+}
 
 Step Preconditioner::solve(const Step& r) const { return step_of(solve(vector_of(r))); }
 Step Preconditioner::times(const Step& v) const { return step_of(times(vector_of(v))); }

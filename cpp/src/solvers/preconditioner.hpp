@@ -20,6 +20,9 @@ struct Step {
   }
 };
 
+// gram += RRᵀ, over a few columns of R at a time, which stay in the cache; polls between them.
+void add_products(const Matrix& rows, int threads, Matrix& gram);
+
 class Preconditioner {
  public:
   virtual ~Preconditioner() = default;

@@ -16,6 +16,7 @@
 #include "engines/source.hpp"
 #include "kernels/kernels.hpp"
 #include "solvers/dual_descent.hpp"
+#include "solvers/preconditioner.hpp"
 #include "support/linalg.hpp"
 #include "support/poll.hpp"
 #include "support/random.hpp"
@@ -30,8 +31,6 @@ constexpr double kInside = 1e-12;        // by which v is shortened, so that rou
 constexpr int kSweepsPerLook = 5;        // between two looks at the gap that inner products tell
 constexpr double kUntilLook = 0.2;       // of that gap, until the data are looked at again
 constexpr int kMostLooks = 20;           // the same in looks
-constexpr Index kColumns = 256;          // of the data at a time
-constexpr double kRoundingOfSums = 8;    // rounding of these sums, in units of that of a pass
 constexpr int kBisections = 60;
 
 // Maximises p·δ − δᵀMδ/2 over δ with (a, v) + δ in C, where M = [first, crossᵀ; cross, diag(squares)].
@@ -251,13 +250,7 @@ class SpanDescent {
 
   void multiply() {
     products_.setZero(size(), size());
-    Matrix transposed;
-    for (Index first = 0; first < rows_.cols(); first += kColumns) {
-      transposed = rows_.middleCols(first, std::min(kColumns, rows_.cols() - first)).transpose();
-      kernels::add_gram(transposed.data(), transposed.rows(), size(), 1.0, products_.data(), size(),
-                        objective_.threads());
-      poll();
-    }
+    add_products(rows_, objective_.threads(), products_);
     for (Index j = 0; j < size(); ++j) row_.push_back(products_.data() + j * size());
   }
 
@@ -319,19 +312,14 @@ class SpanDescent {
     }
   }
 
-  // The side with more mass is scaled down to the other.
-  void scales(const double* mass, double* scale) const {
-    for (int k : {0, 1}) scale[k] = 1;
-    if (objective_.intercept())
-      for (int k : {0, 1}) scale[k] = mass[k] > 0 ? std::min(mass[0], mass[1]) / mass[k] : 0.0;
-  }
-
   // The relative gap as inner products tell it; sums anew what the sweeps have added up.
   double gap_by_products() {
     Vector side[2], image[2];
-    double mass[2] = {0, 0}, scale[2];
+    double mass[2] = {0, 0}, scale[2] = {1, 1};
     coefficients(side, mass);
-    scales(mass, scale);
+    // The side with more mass is scaled down to the other.
+    for (int k : {0, 1})
+      if (objective_.intercept()) scale[k] = mass[k] > 0 ? std::min(mass[0], mass[1]) / mass[k] : 0.0;
     mass_ = mass[1] - mass[0];
     for (int k : {0, 1}) {
       image[k].setZero(size());
@@ -355,19 +343,12 @@ class SpanDescent {
   // J at (w, b) and the bound, from the data.
   void look(Descent& now) {
     Vector side[2];
-    double mass[2] = {0, 0}, scale[2];
+    double mass[2] = {0, 0};
     coefficients(side, mass);
-    scales(mass, scale);
-    const Vector w0 = rows_.transpose() * side[0], w1 = rows_.transpose() * side[1];
-    now.w = w0 + w1;
+    const Vector sum[2] = {rows_.transpose() * side[0], rows_.transpose() * side[1]};
+    now.w = sum[0] + sum[1];
     now.b = b_ + reach_ * (mass[1] - mass[0]);
-    objective_.evaluate(now.w, now.b, 0.0, pass_);
-    now.certificate = pass_.certificate;
-    now.certificate.below *= kRoundingOfSums;
-    const double lambda = objective_.lambda();
-    const double bound =
-        lambda * (scale[0] * mass[0] + scale[1] * mass[1] - (scale[0] * w0 + scale[1] * w1).squaredNorm() / 2);
-    now.certificate.bound = std::max(now.certificate.bound, bound - now.certificate.below);
+    certify(objective_, sum, mass, now, pass_);
   }
 
   const Objective& objective_;
