@@ -117,7 +117,7 @@ class Archive:
         if isinstance(tree, dict) and "array" in tree:
             found = self._array(tree, place)
             kind = "FloatArray" if found.dtype == np.float64 else "Array"
-        elif isinstance(tree, dict) and tree.get("class") in self.classes:
+        elif isinstance(tree, dict) and str(tree.get("class")) in self.classes:
             return self._object(tree, words, place)
         elif kind == "int" and "float" in words and abs(tree) < 2**63:
             kind = "float"

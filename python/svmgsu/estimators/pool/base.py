@@ -392,7 +392,11 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             rows = slice(first, min(len(data), first + size))
             return work(rows, self.inputs_.view(data[rows], 1))
 
-        return team.map(one, range(0, len(data), size))
+        if len(data) <= size:
+            return [one(0)]
+        # The batches share the processors; the matrix products inside one must not do so once more.
+        with threadpool_limits(1):
+            return team.map(one, range(0, len(data), size))
 
     def _ask(self, work: Callable[[View], Answer], X: Any, cov: Any, std: Any) -> list[Answer]:
         """Work on new samples, or on the blocks of such, some at a time."""
