@@ -59,7 +59,7 @@ class Newton : private BestSoFar {
       if (prefers_quasi()) {
         quasi_step(newton_gap, worth_a_cut);
       } else {
-        newton_step(next_epsilon(newton_gap, worth_a_cut));
+        newton_step(next_epsilon(newton_gap, worth_a_cut), newton_gap);
       }
     }
   }
@@ -241,7 +241,7 @@ class Newton : private BestSoFar {
   }
 
   // One Newton step from now_, to the path's point for `epsilon`.
-  void newton_step(double epsilon) {
+  void newton_step(double epsilon, double newton_gap) {
     const double old_epsilon = epsilon_;
     const std::shared_ptr<Hessian> hessian = objective_.hessian(now_, kNegligibleKappa);
     const double share = static_cast<double>(hessian->active()) / static_cast<double>(objective_.samples());
@@ -260,9 +260,9 @@ class Newton : private BestSoFar {
     epsilon_ = epsilon;
     std::swap(before_, now_);
     visit(before_.w + p.w, before_.b + p.b);
-    // The unit step will do if it descends on the objective of the new ε.
-    const double value = objective_.line_at(before_, epsilon_).at(0, 0).value;
-    if (now_.value <= value * (1 + 1e-12)) return;
+    // dJ/dt at t = 0, where the step after a cut of ε solves Hp = −g, with g the gradient at the new ε to first order.
+    const double first_slope = epsilon_ == old_epsilon ? gradient(before_).dot(p) : -rhs.dot(p);
+    if (accepts(p, first_slope, newton_gap)) return;
     const LineStep best = search(p);
     visit(before_.w + best.t * p.w, before_.b + best.t * p.b + best.beta);
   }
@@ -295,6 +295,17 @@ class Newton : private BestSoFar {
       rz = next;
     }
     return x;
+  }
+
+  // Did the unit step (now_) descend on the objective of the new ε without going far too far?
+  bool accepts(const Step& p, double first_slope, double newton_gap) const {
+    const double after_gap = now_.value - now_.dual - now_.smoothed_share;
+    const double last_slope = gradient(now_).dot(p);
+    const double value = objective_.line_at(before_, epsilon_).at(0, 0).value;
+    // Near the optimum the gap tells more than the value; far from it, where the dual value is very
+    // negative, it tells nothing.
+    if (after_gap <= 0.3 * newton_gap && (newton_gap <= value || now_.value <= value)) return true;
+    return now_.value <= value * (1 + 1e-12) && last_slope <= 0.5 * std::abs(first_slope);
   }
 
   // From before_ along p, whose unit step is now_. After a cut of ε it may be no descent at all: then stay and turn.
