@@ -116,12 +116,15 @@ void Hessian::make_terms(const Gaussians& data, const std::vector<Index>& ids) {
   for (std::size_t t = 0; t < terms.size(); ++t) {
     Plan plan;
     terms[t].kind.prepare(w_.data(), w_.data(), w_.size(), plan);
-    double unused[kMaxBatch];
-    if (!plan.of_sample.empty())  // as a pass at w would have left it
-      for (std::size_t first = 0; first < ids.size(); first += kMaxBatch)
-        terms[t].kind.bilinear(
-            Batch{&ids[first], static_cast<int>(std::min<std::size_t>(kMaxBatch, ids.size() - first))}, plan, 1.0,
-            unused);
+    if (!plan.of_sample.empty()) {  // as a pass at w would have left it
+      const auto count = static_cast<Index>(ids.size());
+      const double numbers = data.numbers_per_sample() * static_cast<double>(count);
+      parallel_for((count + kMaxBatch - 1) / kMaxBatch, team_for(numbers, objective_.threads()), [&](Index number) {
+        const Index first = number * kMaxBatch;
+        double unused[kMaxBatch] = {};
+        terms[t].kind.bilinear(batch_at(ids, first, std::min(count, first + kMaxBatch)), plan, 1.0, unused);
+      });
+    }
     terms_.emplace_back(terms[t].kind, w_, plan, sums_[t], ids, objective_.threads());
   }
 }

@@ -8,10 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
-#include <limits>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "engines/source.hpp"
@@ -23,7 +22,7 @@
 namespace svmgsu {
 namespace {
 
-constexpr std::int64_t kAtOnce = std::int64_t{4} << 20;  // bytes of chosen rows that are read together, at the most
+constexpr std::int64_t kAtOnce = std::int64_t{4} << 20;  // bytes that are read together, at the most
 constexpr std::int64_t kGap = 16 << 10;                  // bytes that are read and not wanted rather than left out
 constexpr std::size_t kRunsAhead = 64;                   // of chosen rows: a disk answers many requests at once
 
@@ -108,7 +107,7 @@ void OpenFile::require_unchanged() const {
 
 void OpenFile::read(Index first, Index end, char* to) {
   for (std::int64_t at = begin_of(first), last = begin_of(end); at < last;) {
-    const ssize_t got = ::pread(file_descriptor_, to, static_cast<std::size_t>(last - at), at);
+    const ssize_t got = ::pread(file_descriptor_, to, static_cast<std::size_t>(std::min(kAtOnce, last - at)), at);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(file_, std::string("reading failed: ") + std::strerror(errno));
     if (got == 0) require_unchanged();
@@ -121,6 +120,7 @@ void OpenFile::read(Index first, Index end, char* to) {
 
 void OpenFile::announce(Index first, Index end) const {
 #ifdef POSIX_FADV_WILLNEED
+  if (first >= end) return;  // which would mean all up to the end of the file
   posix_fadvise(file_descriptor_, begin_of(first), begin_of(end) - begin_of(first), POSIX_FADV_WILLNEED);
 #endif
 }
@@ -240,6 +240,7 @@ StreamedSource::StreamedSource(const FlatSet& set) : set_(set), checked_(!set.ch
   };
   open(set.means);
   for (const FlatTerm& term : set.terms) {
+    require(term.scale >= 0 && std::isfinite(term.scale), "scale: must be >= 0 and finite");
     if (term.shared) {
       require(!term.shared->groups(), "covariance: samples in files share one matrix, not one for each group");
       continue;
@@ -296,17 +297,17 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   }
   for (Index first = 0; first < cuts.count; first += rows) {
     const Index size = std::min(rows, cuts.count - first);
-    const Gaussians piece = at(arrays, size), numbers = at(arrays, size, false);
+    const Gaussians piece = at(arrays, size);
     const std::function<void(Index, Index)> read = [&](Index begin, Index count) {
+      std::vector<const char*> block;
       for (std::size_t f = 0; f < files_.size(); ++f) {
+        char* to = buffers[f].get() + begin * files_[f]->file().row_bytes();
         const Index next = std::min(cuts.count, first + begin + rows);
         files_[f]->announce(next, std::min(cuts.count, next + count));
-        files_[f]->read(first + begin, first + begin + count, buffers[f].get() + begin * files_[f]->file().row_bytes());
+        files_[f]->read(first + begin, first + begin + count, to);
+        block.push_back(to);
       }
-      if (checked_) return;
-      std::vector<Index> block(static_cast<std::size_t>(count));
-      std::iota(block.begin(), block.end(), begin);
-      look(numbers.some(block), nullptr, first);
+      if (!checked_) look(at(block, count, false), nullptr, first + begin);
     };
     use({piece, piece.ids(), first, &read});
     require_unchanged();

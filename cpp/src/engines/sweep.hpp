@@ -126,28 +126,34 @@ struct PassSums {
 // The forms of a pass at a point w: w·x_i and wᵀΣ_iw. (Those of a Hessian product are in hessian.cpp.)
 class PointForms {
  public:
-  PointForms(const Gaussians& data, const Vector& w) : data_(data), w_(w), plans_(terms()) {
+  // `kept`, if given, holds the plans from one point to the next: those of low rank are as many as the samples.
+  PointForms(const Gaussians& data, const Vector& w, std::vector<Plan>* kept = nullptr)
+      : data_(data), w_(w), kept_(kept) {
+    plans().resize(terms());
     for (std::size_t t = 0; t < terms(); ++t)
-      data.covariance()[t].kind.prepare(w.data(), w.data(), data.features(), plans_[t]);
+      data.covariance()[t].kind.prepare(w.data(), w.data(), data.features(), plans()[t]);
   }
   const double* direction() const { return w_.data(); }
   std::size_t terms() const { return data_.covariance().size(); }
   Index sum_size(std::size_t t) const { return data_.covariance()[t].kind.sum_size(); }
   RowPair pair() const {
     if (!data_.paired()) return {};
-    return RowPair(data_.means(), *data_.covariance()[0].kind.like_means(), w_.data(), plans_[0].of_w.data());
+    return RowPair(data_.means(), *data_.covariance()[0].kind.like_means(), w_.data(), plans()[0].of_w.data());
   }
   void bilinear(std::size_t t, Batch part, double scale, double* out) const {
-    data_.covariance()[t].kind.bilinear(part, plans_[t], scale, out);
+    data_.covariance()[t].kind.bilinear(part, plans()[t], scale, out);
   }
   void weigh(std::size_t t, Batch part, Index, const double* weight, double* sum) const {
-    data_.covariance()[t].kind.weigh(part, plans_[t], weight, sum);
+    data_.covariance()[t].kind.weigh(part, plans()[t], weight, sum);
   }
 
  private:
+  std::vector<Plan>& plans() const { return kept_ ? *kept_ : own_; }
+
   const Gaussians& data_;
   const Vector& w_;
-  mutable std::vector<Plan> plans_;  // each sample writes its own numbers
+  std::vector<Plan>* kept_;
+  mutable std::vector<Plan> own_;  // each sample writes its own numbers
 };
 
 // Reads batches and adds them up.

@@ -60,6 +60,7 @@ struct Gradient {
 double sample_gradient(const Objective& objective, const Vector& w, double b, const std::vector<Index>& drawn,
                        Gradient& gradient) {
   const Source& source = objective.source();
+  thread_local std::vector<Plan> plans;
   thread_local std::vector<Index> ids;
   if (!source.whole()) require(false, "solver sgd: it draws samples by chance, so all must be in memory; use newton");
   const Gaussians& data = *source.whole();
@@ -74,7 +75,7 @@ double sample_gradient(const Objective& objective, const Vector& w, double b, co
   PassSums total;
   sweep<Adds::together>(
       Visit{[&](const auto& use) { use(piece); }, cuts, numbers, nullptr, objective.threads(), nullptr},
-      [&](const Piece&) { return PointForms(data, w); },
+      [&](const Piece&) { return PointForms(data, w, &plans); },
       [&](Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa, char*,
           PassSums& local) {
         double mean[kMaxBatch], variance[kMaxBatch];
