@@ -83,6 +83,38 @@ def test_iterables_of_blocks_are_decoded(tmp_path):
     same(svmgsu.open(frame.iloc[p] for p in parts), *svmgsu.io.read(tmp_path / "frame.parquet"))
 
 
+@pytest.mark.parametrize("shape", [(3, 2), (3,)])
+def test_float32_samples_may_have_tiny_and_huge_errors(shape):
+    X = np.ones((3, 2), np.float32)
+    sizes = np.float32([0.1, 1e-30, 1e30])
+    blocks = svmgsu.open([(X, [0, 1, 0], np.full(shape, size)) for size in sizes])
+    assert blocks.dtype == np.float32
+    found = whole(blocks).cov.diagonals(9, 2)[::3, 0]
+    np.testing.assert_allclose(found, sizes.astype(np.float64) ** 2, rtol=1e-6)
+
+
+def test_files_of_float32_and_of_float64_are_float64_together(tmp_path):
+    for name, dtype in (("0", np.float32), ("1", np.float64)):
+        np.savez(tmp_path / f"{name}.npz", mean=examples(dtype)[0], var=examples(dtype)[1])
+    blocks = svmgsu.open(tmp_path)
+    assert blocks.dtype == np.float64
+    assert np.array_equal(whole(blocks).mean, np.concatenate([examples(t)[0] for t in (np.float32, float)]))
+
+
+def test_missing_values_are_refused_with_what_to_do(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, np.nan, 2.0], "a_err": 0.1, "b": 1.0, "label": [0, 1, 0]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in ([frame], tmp_path / "a.parquet"):
+        with pytest.raises(ValueError, match=r"missing: blocks have no .* leaves such"):
+            svmgsu.open(source, missing="keep")
+        with pytest.raises(ValueError, match=r"'a' is missing; .* leaves such samples out$"):
+            svmgsu.open(source)
+        assert len(svmgsu.open(source, missing="drop")) == 2
+    with pytest.raises(ValueError, match=r"X: sample 1, feature 0 is nan"):
+        svmgsu.open([svmgsu.io.read(tmp_path / "a.parquet", missing="keep")])
+
+
 def test_targets_their_errors_and_weights_are_found_in_tables(tmp_path):
     X, V, _ = examples()
     pandas = pytest.importorskip("pandas")

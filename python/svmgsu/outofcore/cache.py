@@ -150,7 +150,7 @@ class CacheWriter:
         """Return the arrays to write, if the piece fits to those before."""
         data = piece.data
         count = len(data)
-        mean = dense(data.mean)
+        mean = as_float_array(dense(data.mean), "X", (2,), FINITE)  # those of a table may have missing values
         arrays, fixed = _covariance_arrays(data)
         written = {"mean": mean, **arrays}
         for key, name, values in (
@@ -249,10 +249,11 @@ def _covariance_arrays(data: Gaussians) -> tuple[dict[str, Array], dict[str, Arr
     found = data.cov.arrays(count, n, None)
     if "shared" in found:
         return {}, found
+    # Variances of float32 samples are float64 in the blocks where float32 does not hold them: here in all.
     if "isotropic" in found:
-        return {"isotropic": np.array(np.broadcast_to(found["isotropic"], count))}, {}
-    if "var_data" in found:
-        return {"var": np.asarray(dense(data.cov.independent(count, n)))}, {}
+        return {"isotropic": np.array(np.broadcast_to(found["isotropic"], count), np.float64)}, {}
+    if "var" in found or "var_data" in found:
+        return {"var": dense(data.cov.independent(count, n)).astype(np.float64, copy=False)}, {}
     if "start" in found:
         start = found.pop("start")
         rank = int(start[1] - start[0]) if count else 0

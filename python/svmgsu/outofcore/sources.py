@@ -22,7 +22,7 @@ from ..io.files import damaged, extension, name_of
 from ..io.frames import is_frame
 from ..io.table_files import import_pyarrow
 from ..io.tables import TableReader
-from ..support.errors import counted_from
+from ..support.errors import counted_from, option
 from ..support.validation import Array
 from .blocks import BESIDE, Blocks, FlatFile, fingerprint_of_file
 
@@ -102,6 +102,7 @@ class ArraySource(Source):
         return None if self.paths is None else [fingerprint_of_file(path) for path in self.paths]
 
     def pieces(self, room: int) -> Iterator[Piece]:
+        dtype = np.result_type(*(group["mean"].dtype for group in self.groups))
         for group in self.groups:
             count = group["mean"].shape[0]
             rowwise = [array for key, array in group.items() if _has_rows(key, array)]
@@ -110,6 +111,7 @@ class ArraySource(Source):
             for first in range(0, count, step):
                 rows = slice(first, min(first + step, count))
                 some = {k: np.asarray(a[rows] if _has_rows(k, a) else a[...]) for k, a in group.items()}
+                some["mean"] = some["mean"].astype(dtype, copy=False)
                 with damaged(self.name, "array"), counted_from(first):
                     data = examples_of(some, self.psd)
                 yield Piece(data, some.get("y"), some.get("weight"), some.get("y_std"), some.get("ids"))
@@ -211,6 +213,14 @@ def _mapped_member(path: str, archive: zipfile.ZipFile, item: zipfile.ZipInfo) -
     return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
 
 
+def _table_reader(options: dict[str, Any]) -> TableReader:
+    """Return a reader of tables without missing values, which blocks do not have."""
+    drop = f"{option('missing', 'drop')} leaves such samples out"
+    if options.get("missing") == "keep":
+        raise ValueError(f"missing: blocks have no missing values; {drop}, and svmgsu.io.read keeps them")
+    return TableReader(**{"advice": drop, **options})
+
+
 class IterableSource(Source):
     """Any iterable of blocks: tuples, dicts, `Gaussians`, data frames or what readers of files return."""
 
@@ -233,7 +243,7 @@ class IterableSource(Source):
         if is_frame(block):
             # What the columns are is decided by the first block.
             if self._reader is None:
-                self._reader = TableReader(**self.options)
+                self._reader = _table_reader(self.options)
             found = self._reader.part(Cells(block, f"block {number}"))
             if found is None:
                 raise ValueError(f"X: block {number} has no samples")
@@ -271,7 +281,7 @@ class TableSource(Source):
         self.endings = ["." + format if format else extension(path) for path in paths]
         self.name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
         self.arrow = import_pyarrow()
-        TableReader(**options)  # wrong options are refused before anything is read
+        _table_reader(options)  # wrong options are refused before anything is read
 
     def fingerprint(self) -> Any:
         return [fingerprint_of_file(path) for path in self.paths]
@@ -300,7 +310,7 @@ class TableSource(Source):
             raise _core.FormatError(f"{name_of(path)}: {' '.join(str(error).split())}") from None
 
     def pieces(self, room: int) -> Iterator[Piece]:
-        reader = TableReader(**self.options)
+        reader = _table_reader(self.options)
         columns: list[str] = []
         for path, ending in zip(self.paths, self.endings, strict=True):
             for cells in self._cells(path, ending, room):
