@@ -62,3 +62,18 @@ def test_wrong_usage(table, capsys):
     assert "not standard input" in capsys.readouterr().err
     code, _, err = run(capsys, "train", TABLE, "--memory", "much", "-o", "m", *LINEAR)
     assert code == 1 and "memory: expected a number of bytes" in err
+    with pytest.raises(SystemExit):
+        run(capsys, "train", TABLE, "--memory", "1GB", "--missing", "keep", "-o", "m", *LINEAR)
+    assert "--missing keep: samples with missing values are not read out of core" in capsys.readouterr().err
+
+
+def test_missing_values_out_of_core_are_refused_with_advice_that_helps(table, capsys):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    x = [None, *map(float, range(40))]
+    parquet.write_table(pa.table({"x": x, "label": [k % 2 for k in range(41)]}), "gap.parquet")
+    words = ("train", "gap.parquet", "--memory", "1GB", "-o", "m", *LINEAR)
+    code, _, err = run(capsys, *words)
+    assert code == 1 and err.endswith("is missing; --missing drop leaves such samples out\n"), err
+    assert run(capsys, *words, "--missing", "drop")[0] == 0

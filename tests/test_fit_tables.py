@@ -82,6 +82,27 @@ def test_units_are_converted_or_refused():
         svmgsu.Gaussians.from_frame(QTable({"flux": values["flux"], "e_flux": [1.0, 1.0] * units.s}))
 
 
+def test_options_that_fit_does_not_have_are_those_of_from_frame():
+    table = pd.DataFrame({"x": [-99.0] * 3 + [1.0, 2.0, 3.0], "x_err": 0.1})
+    y = [0, 1, 0, 0, 1, 1]
+    advice = r"say svmgsu\.Gaussians\.from_frame\(table, na_values=\[-99\]\)$"
+    with pytest.warns(UserWarning, match=advice):
+        svmgsu.GSUClassifier(members="linear").fit(table, y)
+    data = svmgsu.Gaussians.from_frame(table, na_values=[-99], missing="keep")
+    assert np.isnan(data.mean[:, 0]).tolist() == [True] * 3 + [False] * 3
+    with pytest.raises(ValueError, match='missing="drop" leaves such samples out'):
+        svmgsu.Gaussians.from_frame(table, na_values=[-99])
+
+
+def test_samples_that_from_frame_keeps_with_gaps_train_a_classifier():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["x", "z"])
+    y = (table["x"] > 0).astype(int)
+    table.loc[::7, "z"] = np.nan
+    data = svmgsu.Gaussians.from_frame(table, missing="keep")
+    assert svmgsu.GSUClassifier().fit(data, y).score(data, y) > 0.8
+
+
 def test_masked_big_endian_and_uncertain_cells():
     table = Table({"x": np.array([1.0, 2.0, 3.0], dtype=">f8"), "e_x": [0.5, 0.5, 0.5]}, masked=True)
     table["x"].mask[1] = True

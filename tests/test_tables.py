@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -374,6 +375,27 @@ def test_numbers_that_may_mean_missing_values_are_named_and_never_changed_unaske
     assert not [note for note in found.report.notes if "far outside" in note]
     plain = read("x,z\n" + "".join(f"{k},{k % 3}\n" for k in range(97, 103)))
     assert len(plain.report.notes) == 1
+
+
+@pytest.mark.parametrize("other", ["float32", "float64"])  # of columns that differ, all become float64
+def test_numbers_that_mean_missing_values_are_found_in_single_precision(other):
+    table = pd.DataFrame({"x": np.linspace(0, 1, 9), "x_err": 0.1, "z": np.linspace(0, 1, 9)})
+    table.loc[:3, "x"] = 99.9
+    table = table.astype({"x": "float32", "x_err": "float32", "z": other})
+    with pytest.warns(UserWarning, match=r"x \(99.9: 4 samples\); .* say na_values=\[99.9\]$"):
+        svmgsu.Gaussians.from_frame(table, exact=["z"])
+    data = svmgsu.Gaussians.from_frame(table, exact=["z"], na_values=[99.9], missing="keep")
+    assert np.isnan(data.mean).sum(axis=0).tolist() == [4, 0]
+    table.loc[:3, "x_err"] = np.float32(9.99)
+    with pytest.warns(UserWarning, match="4 values of nines with an error of nines"):
+        assert len(svmgsu.Gaussians.from_frame(table, exact=["z"], missing="drop")) == 5
+
+
+def test_a_column_without_numbers_brings_no_warning_of_numpy():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read("x,z\n1,-7\n2,-7\n", na_values=[-7], missing="drop")
+    assert found.data.mean.tolist() == [[1], [2]]
 
 
 pytest.importorskip("pyarrow", reason="tables of text are read_remarked by pyarrow")

@@ -178,9 +178,12 @@ def _opened(
         raise UsageError("--memory: only files are read out of core, not standard input")
     labels = getattr(args, "labels", None)
     options.pop("threads", None)
+    if getattr(args, "missing", None) == "keep":
+        raise UsageError("--missing keep: samples with missing values are not read out of core; say drop")
     if options.get("missing") == "keep":
         options["missing"] = "error"
     if format in TABLES:
+        options["advice"] = "--missing drop leaves such samples out"
         options |= table_target(options.pop("target", None), task)
     blocks = open_blocks(args.data, labels, args.cov, memory=args.memory, format=args.format, **options)
     with about(args.data, labels, args.cov):

@@ -166,6 +166,7 @@ class Gaussians:
         asymmetric: str = "median",
         units: str = "same",
         missing: str = "error",
+        na_values: Sequence[float] = (),
         limits: str | None = None,
     ) -> Gaussians:
         """Read a table of values and uncertainties by the names of its columns.
@@ -198,8 +199,11 @@ class Gaussians:
             it is, and its deviation is the mean of the two.
         units : {"same", "relative", "linear of log10", "linear of log"}
             Of the uncertainties, as in `uncertainty.from_errors`.
-        missing : {"error", "drop"}
-            What to do with rows where a number is missing: refuse them, or leave them out.
+        missing : {"error", "drop", "keep"}
+            What to do with rows where a number is missing: refuse them, leave them out, or keep them with NaN
+            in the means, for estimators that take missing values, such as `GSUClassifier`.
+        na_values : list of float, default=()
+            Numbers that mean a missing value, such as -99 or 999.
         limits : {"half-normal"}, optional
             What a cell such as "<0.5" is: a half-normal distribution of that scale. By default refused.
 
@@ -215,9 +219,10 @@ class Gaussians:
         """
         from ..io.frames import read_frame, say
 
-        check_choice(missing, "missing", ("error", "drop"))
+        check_choice(missing, "missing", ("error", "drop", "keep"))
         options = {"errors": errors, "exact": exact, "ignore": ignore, "error_scale": error_scale}
         options |= {"asymmetric": asymmetric, "units": units, "missing": missing, "limits": limits}
+        options["na_values"] = na_values
         found = read_frame(frame, features=features, target=False, **options)
         if features is None:
             say(found, exact)

@@ -18,6 +18,7 @@ from .dataset import Dataset
 from .tables import TableReader
 
 LIBRARIES = ("pandas", "polars", "astropy", "pyarrow")
+WITHOUT_GAPS = "GSUClassifier and GSURegressor take missing values; X.dropna() leaves such samples out"
 LEAST_SCALED = 5  # samples whose mean and variance are not 0 and 1 by chance
 
 
@@ -114,7 +115,8 @@ def table_for_fit(
         missing="keep" if gaps else "error",
         ignore=None if target is None else [target],
         by_content=by_content,
-        advice="GSUClassifier and GSURegressor take missing values; X.dropna() leaves such samples out",
+        advice=WITHOUT_GAPS,
+        through="svmgsu.Gaussians.from_frame",
     )
     try:
         found = reader.understand(cells)
@@ -213,4 +215,5 @@ def table_for_predict(X: Any, names: Any, cov: Any = None, std: Any = None, *, g
     columns = set(names_of(X))
     if columns == set(names) or not columns >= set(names):
         return X
-    return read_frame(X, features=list(names), target=None, missing="keep" if gaps else "error").data
+    missing = "keep" if gaps else "error"
+    return read_frame(X, features=list(names), target=None, missing=missing, advice=WITHOUT_GAPS).data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -36,6 +37,8 @@ from .table_files import ending_of, open_cells
 BY_HAND = {"std": (STD,), "var": (VARIANCE,), "ivar": (PRECISION,), "bounds": (LOWER_BOUND, UPPER_BOUND)}
 # What surveys write where nothing was measured, also with a minus sign.
 NINES = (9.99, 99.0, 99.9, 99.99, 999.0, 999.9, 999.99, 9999.0, 99999.0, 999999.0)
+# A nine as it is read, from a column of either precision, and as it was written.
+WRITTEN = {float(np.float32(nine)): nine for nine in NINES} | {nine: nine for nine in NINES}
 SEVERAL = 3  # samples with such a value that are no chance
 TASKS = ("auto", "classification", "regression")
 
@@ -122,7 +125,8 @@ class TableReader:
 
     The parts of a table agree in what their columns mean: the first one decides, and `signs` keeps the signs
     of lower errors. `weight` names a column of sample weights; where not `by_content`, ids go by names alone;
-    `advice` says what to do about missing values.
+    `advice` says what to do about missing values, and `through` names the function that has the options, if
+    the user called one without them.
     """
 
     target: str | bool | None = True
@@ -143,6 +147,7 @@ class TableReader:
     weight: str | None = None
     by_content: bool = True
     advice: str = ""
+    through: str = ""
     signs: dict[str, tuple[float, str]] = field(default_factory=dict)
     columns: Columns | None = None
 
@@ -184,7 +189,7 @@ class TableReader:
             return None
         numbers = cells.numbers(dict.fromkeys(numeric))
         if len(self.na_values):
-            numbers = {c: np.where(np.isin(v, self.na_values), np.nan, v) for c, v in numbers.items()}
+            numbers = {c: np.where(_among(v, self.na_values), np.nan, v) for c, v in numbers.items()}
         plan.remarks = self._standardise(cells, plan, numbers)
         plan.remarks += self._suspicions(plan, numbers) if whole else []
         notes = plan.remarks.copy()
@@ -306,8 +311,9 @@ class TableReader:
                 factor = cells.conversion(column, value, what) / plan.error_scale
                 error = numbers[column]
                 # Comparing the largest first spares most tables the search for nines.
-                if what == STD and max(np.nanmax(error, initial=0), -np.nanmin(error, initial=0)) >= NINES[0]:
-                    nothing = np.isin(np.abs(error), NINES) & np.isin(np.abs(numbers[value]), NINES)
+                largest = max(np.nanmax(error, initial=0), -np.nanmin(error, initial=0))
+                if what == STD and largest >= min(WRITTEN):
+                    nothing = _among(np.abs(error), NINES) & _among(np.abs(numbers[value]), NINES)
                     sentinels += int(nothing.sum())
                     numbers[value] = np.where(nothing, np.nan, numbers[value])
                     error = np.where(nothing, np.nan, error)
@@ -334,9 +340,12 @@ class TableReader:
             return []
         values = sorted({v for codes in found.values() for v in codes})
         values = [int(v) if v == int(v) else v for v in values]
+        remedy = option("na_values", values)
+        if self.through:
+            remedy = f"{self.through}(table, {remedy})"
         return [
             f"numbers far outside the rest, taken as they are: {listed(shown, 5)}; if they mean missing "
-            f"values, say {option('na_values', values)}"
+            f"values, say {remedy}"
         ]
 
     def _complete(
@@ -470,9 +479,9 @@ class TableReader:
 def _codes_of_nothing(values: Array) -> dict[float, int]:
     """Find values such as -99 that occur several times far outside the rest, and how often they do."""
     found: dict[float, int] = {}
-    for end in (np.nanmin, np.nanmax):
+    for end in (np.fmin, np.fmax):
         # Most columns end here: their least and greatest values are ordinary numbers.
-        while abs(value := float(end(values, initial=np.nan))) in NINES:
+        while abs(value := float(end.reduce(values, initial=np.nan))) in WRITTEN:
             own = values == value
             rest = values[~own & np.isfinite(values)]
             if own.sum() < SEVERAL or not len(rest):
@@ -480,9 +489,17 @@ def _codes_of_nothing(values: Array) -> dict[float, int]:
             away = min(abs(value - rest.min()), abs(value - rest.max()))
             if away <= np.ptp(rest) and not (value < 0 <= rest.min()):
                 break
-            found[value] = int(own.sum())
+            found[math.copysign(WRITTEN[abs(value)], value)] = int(own.sum())
             values = rest
     return found
+
+
+def _among(values: Array, codes: Sequence[float]) -> Array:
+    """Tell which values are one of `codes`, also where they were rounded to float32."""
+    wanted = np.asarray(codes, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        rounded = wanted.astype(np.float32)
+    return np.isin(values, np.concatenate([wanted, rounded[np.isfinite(rounded)]]))
 
 
 def _full(plan: Columns, numbers: dict[str, Array], keep: Array, variances: FloatArray) -> Full:
