@@ -82,6 +82,12 @@ def _predict_block(
         return getattr(model, method)(data, **more)
 
 
+def _refuse_for_collections(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ValueError(f"{name}: it is for samples in memory, and X is a Dask collection")
+
+
 class _OnCluster:
     """What estimators on a cluster add: training and lazy predictions of Dask collections."""
 
@@ -89,27 +95,27 @@ class _OnCluster:
     client: Client | None = None
     timeout: float | None = TIMEOUT
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None, **more: Any
+    def _fit_collection(
+        self, X: ArrayLike, y: ArrayLike, cov: ArrayLike, std: ArrayLike, groups: ArrayLike, **more: Any
     ) -> Any:
-        """Train on a Dask array or data frame X; see `svmgsu.dask.train` for the arguments."""
-        if not is_dask(X):
-            return super().fit(X, y, cov, std, **more)  # type: ignore[misc]
+        """Train on a Dask array or data frame X."""
+        _refuse_for_collections(groups=groups)
         options = self._options()  # type: ignore[attr-defined]
         problem = read_problem(self.client, self.timeout, X, y, cov, options, std=std, **more)
         self._train(problem)  # type: ignore[attr-defined]
         keep_names(self, problem.source, reset=True)
         return self
 
-    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, **more: Any) -> Any:
-        """Return the class or the value of each row of X, as a lazy array for collections."""
-        return predict(self, X, cov, std) if is_dask(X) else super().predict(X, cov, std, **more)  # type: ignore[misc]
-
     def to_local(self) -> Any:
         """Return the same estimator for samples in memory, without the cluster."""
         local = self._local_kind(**self.get_params(deep=False))  # type: ignore[attr-defined]
         vars(local).update({name: value for name, value in vars(self).items() if name.endswith("_")})
         return local
+
+    def __sklearn_clone__(self) -> Any:
+        made = super().__sklearn_clone__()  # type: ignore[misc]
+        made.client, made.timeout = self.client, self.timeout
+        return made
 
     def __getstate__(self) -> Any:
         state: Any = super().__getstate__()
@@ -125,18 +131,37 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):  # type: ignore[misc]
     Attributes
     ----------
     client : distributed.Client or None
-        The cluster; set it before `fit`. None takes the current client.
+        The cluster; set it before `fit`. None takes the current client. Clones keep it, pickles do not.
     timeout : float, default=600
         Seconds to wait for the responses of a round. None waits for ever.
     """
 
     _local_kind = LinearSVMGSU
 
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        groups: ArrayLike = None,
+    ) -> Any:
+        """Train on a Dask array or data frame X; see `svmgsu.dask.train`. `groups` in memory only."""
+        if is_dask(X):
+            return self._fit_collection(X, y, cov, std, groups, sample_weight=sample_weight)
+        return super().fit(X, y, cov, std, sample_weight, groups)
+
+    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+        """Return the class of each row of X, as a lazy array for collections."""
+        return predict(self, X, cov, std) if is_dask(X) else super().predict(X, cov, std)
+
     def decision_function(
         self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, return_std: bool = False
     ) -> Any:
         """Return decision values of the rows of X, lazily for collections; `return_std` in memory only."""
         if is_dask(X):
+            _refuse_for_collections(return_std=return_std)
             return decision_function(self, X, cov, std)
         return super().decision_function(X, cov, std, return_std)
 
@@ -145,6 +170,7 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):  # type: ignore[misc]
     ) -> Any:
         """Return class probabilities of the rows of X, lazily for collections; `prior` in memory only."""
         if is_dask(X):
+            _refuse_for_collections(prior=prior)
             return predict_proba(self, X, cov, std)
         return super().predict_proba(X, cov, std, prior)
 
@@ -153,3 +179,27 @@ class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):  # type: ignore[misc]
     """Train `LinearSVRGSU`, whose parameters it has, on a Dask cluster: see `DaskLinearSVMGSU`."""
 
     _local_kind = LinearSVRGSU
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        y_std: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        groups: ArrayLike = None,
+    ) -> Any:
+        """Train on a Dask array or data frame X; see `svmgsu.dask.train`. `groups` in memory only."""
+        if is_dask(X):
+            return self._fit_collection(X, y, cov, std, groups, y_std=y_std, sample_weight=sample_weight)
+        return super().fit(X, y, cov, std, y_std, sample_weight, groups)
+
+    def predict(
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, return_std: bool = False
+    ) -> Any:
+        """Return the value of each row of X, lazily for collections; `return_std` in memory only."""
+        if is_dask(X):
+            _refuse_for_collections(return_std=return_std)
+            return predict(self, X, cov, std)
+        return super().predict(X, cov, std, return_std)

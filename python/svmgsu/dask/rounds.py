@@ -139,7 +139,9 @@ def client_of(client: Client | None) -> Client:
     try:
         found = get_client() if client is None else client
     except ValueError:
-        raise ValueError("client: no distributed.Client is running; make one, or pass client=") from None
+        raise ValueError(
+            "client: no distributed.Client is running; make one with distributed.Client()"
+        ) from None
     if not isinstance(found, Client):
         raise TypeError(f"client: expected a distributed.Client, got {found!r}")
     if found.asynchronous:
