@@ -94,6 +94,20 @@ def test_standard_output_by_all_its_names(tmp_path, model, name):
     assert any(line.startswith("a ") for line in lines)
 
 
+@pytest.mark.parametrize("name", ["/dev/fd/{}", "/proc/self/fd/{}", "link"])
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="open files have no names here")
+def test_an_open_file_is_written_into_and_not_replaced(tmp_path, name):
+    with open(tmp_path / "out", "wb") as out:
+        out.write(b"before\n")
+        out.flush()
+        if name == "link":
+            (tmp_path / "link").symlink_to(f"/dev/fd/{out.fileno()}")
+        with replacing(tmp_path / "link" if name == "link" else name.format(out.fileno())) as (file,):
+            file.write(b"content\n")
+        out.write(b"after\n")
+    assert (tmp_path / "out").read_bytes() == b"before\ncontent\nafter\n"
+
+
 def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(KeyError), replacing(tmp_path / "file", tmp_path / "other") as files:

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,9 @@ from typing import IO, Any, cast
 
 from .files import Path, Source, is_path, shown
 
+DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)|/dev/(stdin|stdout|stderr)")
+STREAMS = ("stdin", "stdout", "stderr")
+LINKS = 40  # links to links that are followed
 LONGEST = 200  # bytes of a name that its partial begins with; file systems allow 255 in all
 
 
@@ -122,9 +126,22 @@ def _is_standard_output(path: str) -> bool:
         return False
 
 
+def _descriptor(path: str) -> int | None:
+    """Return the open file that a path such as /dev/stderr or /dev/fd/3 stands for, directly or by links."""
+    for _ in range(LINKS):
+        found = DESCRIPTOR.fullmatch(os.path.normpath(path))
+        if found is not None:
+            return int(found[1]) if found[1] else STREAMS.index(found[2])
+        try:
+            path = os.path.join(os.path.dirname(path), os.readlink(path))
+        except OSError:
+            return None
+    return None
+
+
 def _is_regular(path: str) -> bool:
     """Tell whether `path` is, or can become, a file that another may replace."""
-    if _is_standard_output(path):
+    if _is_standard_output(path) or _descriptor(path) is not None:
         return False
     try:
         mode = os.stat(path).st_mode
@@ -140,7 +157,11 @@ def _check_stream(path: str) -> None:
     if path == "-" and not hasattr(sys.stdout, "buffer"):
         why = "is closed" if sys.stdout is None else "takes text, not bytes"
         raise OSError(errno.EBADF, why, "standard output")
-    if path != "-" and not os.access(path, os.W_OK):
+    number = _descriptor(path)
+    if number is not None:
+        with named(path):
+            os.fstat(number)
+    elif path != "-" and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
@@ -154,7 +175,8 @@ def _write_stream(path: str, content: bytes) -> None:
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
         return
-    with named(path), open(os.dup(1) if _is_standard_output(path) else path, "wb") as file:
+    number = 1 if _is_standard_output(path) else _descriptor(path)
+    with named(path), open(path if number is None else os.dup(number), "wb") as file:
         file.write(content)
 
 
