@@ -97,6 +97,21 @@ def test_columns_of_text_and_empty_ones_are_left_out_and_said():
     assert "4 unused (day: text, colour: text, z: empty, Unnamed: 4: empty)" in found.report.notes[0]
 
 
+@pytest.mark.parametrize(
+    "labels", [["12:30", "13:45"], ["2020-01-01 10:00", "2021-01-01 11:00"], ["0x1A", "0x1B"], ["7", "007"]]
+)
+@pytest.mark.parametrize("repeated", [1, 150])
+def test_labels_stay_as_they_are_written(labels, repeated):
+    found = [labels[0]] * repeated + labels  # the last one comes late
+    assert read("x,label\n" + "".join(f"1.5,{label}\n" for label in found)).y.tolist() == found
+
+
+def test_ones_beside_true_are_no_truth_values():
+    with pytest.raises(FormatError, match="column 'label' is 'true', where other labels are numbers"):
+        read("x,label\n1.5,1\n2.5,true\n3.5,0\n")
+    assert read("x,flag\n1.5,1\n2.5,true\n3.5,0\n").data.mean[:, 1].tolist() == [1, 1, 0]
+
+
 def test_true_and_false_are_one_and_zero():
     found = read("x,flag,z\n1,true,0\n2,False,1\n")
     assert found.data.mean.tolist() == [[1, 1, 0], [2, 0, 1]]

@@ -38,7 +38,8 @@ NOTHING = ("", "--", "—", "...", "-", "nan", "null", "none", "n/a", "na", "#n/
 NULLS = [*dict.fromkeys([*NOTHING, "NaN", "NULL", "None", "N/A", "NA", "#N/A", "-nan"])]
 INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
-AS_WRITTEN = re.compile(r"\s*(-?0|\+)[0-9]")  # ids and labels such as 007 and +1, which are no numbers
+# Ids and labels such as 007, +1 and 0x1A, which are no numbers.
+AS_WRITTEN = re.compile(r"^\s*((-?0|\+)[0-9]|-?0[xX])")
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 UNNAMED = "Unnamed: "  # how pandas calls a column without a name, with its number from 0 on
 HEAD = 100  # records of a text that are looked at before it is read
@@ -505,7 +506,8 @@ class CsvText:
 class CsvCells(Cells):
     """A table of text, whose columns pyarrow reads as numbers where all of their cells are.
 
-    Ids, those named in `as_text`, and columns with cells such as 007 stay text.
+    Ids, those named in `as_text`, times, and columns with cells such as 007 stay text; such a cell below the
+    first records makes text of labels alone.
     """
 
     is_text = True
@@ -526,22 +528,40 @@ class CsvCells(Cells):
 
         content = self.text.content
         size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
+        self.block = BLOCK
         try:
             try:
-                table = self._parse(texts, BLOCK)
+                table = self._parse(texts)
             except pyarrow.ArrowInvalid:
                 self.text.check()
-                table = self._parse(texts, min(size + 1, 2**31 - 1))  # a line must fit into a block
+                self.block = min(size + 1, 2**31 - 1)  # a line must fit into a block
+                table = self._parse(texts)
         except pyarrow.ArrowException as error:
             raise _core.FormatError(f"{self.text.name}: {' '.join(str(error).split())}") from None
-        for k, kind in enumerate(table.schema.types):
+        for kind in table.schema.types:
             if types.is_binary(kind):
                 self.text.check()
-            if types.is_temporal(kind):
-                table = table.set_column(k, str(k), table.column(k).cast("string"))
+        times = [k for k, kind in enumerate(table.schema.types) if types.is_temporal(kind)]
+        if times:
+            written = self._parse([self.text.columns[k] for k in times], times)
+            for k in times:
+                table = table.set_column(k, str(k), written.column(str(k)))
         return table.rename_columns(self.text.columns)
 
-    def _parse(self, texts: Collection[str], block: int) -> Any:
+    def _coded(self, column: str) -> tuple[Array, list[Any]]:
+        """Take labels that were read as whole numbers as text, where some are written like 007."""
+        from pyarrow import compute, types
+
+        if types.is_integer(self.frame[column].type):
+            k = self.text.columns.index(column)
+            written = self._parse([column], [k]).column(0)
+            if compute.any(compute.match_substring_regex(written, AS_WRITTEN.pattern)).as_py():
+                self.frame = self.frame.set_column(k, column, written)
+                del self._arrays[column]
+        return super()._coded(column)
+
+    def _parse(self, texts: Collection[str], only: Collection[int] = ()) -> Any:
+        """Parse the columns, or some `only`, and leave `texts` as they are written."""
         import pyarrow
         from pyarrow import csv as arrow_csv
 
@@ -553,7 +573,7 @@ class CsvCells(Cells):
                 column_names=[str(k) for k in range(len(text.columns))],
                 skip_rows=text.remarks,
                 skip_rows_after_names=text.header - text.remarks,
-                block_size=block,
+                block_size=self.block,
             ),
             # Looking for the ends of lines is faster where no cell can hold one.
             parse_options=arrow_csv.ParseOptions(
@@ -561,7 +581,10 @@ class CsvCells(Cells):
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types={str(k): "string" for k, c in enumerate(text.columns) if c in texts},
+                include_columns=[str(k) for k in only],
                 null_values=NULLS,
+                true_values=[word for word, value in TRUTH.items() if value],
+                false_values=[word for word, value in TRUTH.items() if not value],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             ),
