@@ -198,6 +198,13 @@ def test_the_evaluation_as_text_and_json_and_dict(three_classes):
     assert max(len(line) for line in shown.splitlines()) <= 100
 
 
+def test_the_metrics_file_has_the_cutoffs_that_were_asked_for():
+    text = metrics.evaluate([0, 1, 1, 0], [-1.0, 2.0, -0.5, 1.0], cutoffs=(3, 7)).to_text()
+    names = [line.split()[0] for line in text.splitlines() if "@" in line]
+    assert names == [f"{name}@{k}" for name in ("prec", "ap", "recall") for k in (3, 7)]
+    assert "recall@3\t1\n" in text and "recall@7\t0\n" in text  # of four samples
+
+
 def test_the_metrics_file_is_of_two_classes_and_never_half_written(three_classes, two_classes, tmp_path):
     y, scores, _, _ = three_classes
     with pytest.raises(ValueError, match="two classes, not for 3"):

@@ -57,7 +57,7 @@ class Evaluation:
     more they are means over the classes, in rankings over those with samples. `mean_average_precision` is the
     mean over all classes, also of two. `log_loss` and `calibration_error` need probabilities, else they are
     None. `confusion` has a row per true class and a column per predicted one; `by_class` has each class
-    against the rest.
+    against the rest; `cutoffs` are the k that were asked for.
     """
 
     labels: list[object]
@@ -75,10 +75,12 @@ class Evaluation:
     calibration_error: float | None
     confusion: FloatArray = field(compare=False)
     by_class: list[ClassMetrics]
+    cutoffs: tuple[int, ...] = CUTOFFS
 
     def to_dict(self) -> dict[str, Any]:
         """Return all measures as plain numbers, strings, lists and dicts; what is undefined is None."""
         facts: dict[str, Any] = plain(asdict(self))
+        del facts["cutoffs"]  # those with measures are the keys of these
         return facts
 
     def to_text(self) -> str:
@@ -99,7 +101,7 @@ class Evaluation:
             ("recall", self.recall, self.recall_at),
         ):
             lines.append((name, value))
-            lines += [(f"{name}@{k}", at.get(k, 0)) for k in CUTOFFS]
+            lines += [(f"{name}@{k}", at.get(k, 0)) for k in self.cutoffs]
         lines.append(("f-score", self.f_score))
         # Values begin in the 17th column; a count has all of its digits, a measure six.
         texts = [(name, f"{v:.0f}" if float(v).is_integer() else f"{v:g}") for name, v in lines]
@@ -218,7 +220,8 @@ def evaluate(
         raise ValueError(f"scores: expected shape {wanted}, got {values.shape}")
     chances = None if proba is None else _check_proba(proba, count, len(classes))
     weights = check_weights(sample_weight, count)
-    ks = [k for k in cutoffs if check_count(k, "cutoffs") <= count]
+    asked = tuple(check_count(k, "cutoffs") for k in cutoffs)
+    ks = [k for k in asked if k <= count]
     if predicted is not None:
         said = _codes(predicted, classes, "predicted")
     elif values.ndim == 1:
@@ -278,6 +281,7 @@ def evaluate(
         calibration_error=miscalibration,
         confusion=confusion_matrix(truth, said, labels=everyone, sample_weight=weights).astype(float),
         by_class=by_class,
+        cutoffs=asked,
     )
 
 
