@@ -44,6 +44,19 @@ def test_wrong_usage_is_exit_code_2(argv, capsys):
     ("argv", "message"),
     [
         (["--splits", "1"], "--splits: a standard error needs at least 2, got 1"),
+        (["--picture", "demo.bmp"], "--picture: 'demo.bmp' should end in one of .png, .svg, .pdf"),
+    ],
+)
+def test_wrong_usage_of_demo_is_found_before_the_work(argv, message, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["demo", *argv])
+    captured = capsys.readouterr()
+    assert exit_.value.code == 2 and captured.out == "" and message in captured.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
         (["--picture", "no/such/picture.png"], "no/such/picture.png: there is no folder 'no/such'"),
     ],
 )

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..io.output import replacing
 from ..support.validation import Array, FloatArray
-from .base import check_outputs, count
+from .base import UsageError, check_outputs, count
+from .plot import ENDINGS
 
 EXAMPLES = """\
 examples:
@@ -31,13 +32,15 @@ CLEAR = 3  # standard errors of a clear difference: splits share samples, so two
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("--splits", type=count, default=10, metavar="N", help="random splits (default: 10)")
-    parser.add_argument("--picture", metavar="FILE", help="draw a toy problem into this file (.png)")
+    parser.add_argument("--picture", metavar="FILE", help="draw a toy problem into this file")
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     if args.splits < 2:
-        raise ValueError(f"--splits: a standard error needs at least 2, got {args.splits}")
+        raise UsageError(f"--splits: a standard error needs at least 2, got {args.splits}")
+    if args.picture is not None and os.path.splitext(args.picture)[1].lower() not in ("", *ENDINGS):
+        raise UsageError(f"--picture: {args.picture!r} should end in one of {', '.join(ENDINGS)}")
     check_outputs([args.picture], [])
     try:
         accuracy = compare(args.splits)
