@@ -62,6 +62,11 @@ def test_wrong_usage(table, capsys):
     assert "not standard input" in capsys.readouterr().err
     code, _, err = run(capsys, "train", TABLE, "--memory", "much", "-o", "m", *LINEAR)
     assert code == 1 and "memory: expected a number of bytes" in err
+    assert run(capsys, "convert", TABLE, "stars.csv")[0] == 0
+    with pytest.raises(SystemExit):
+        run(capsys, "train", "stars.csv", "--memory", "1GB", "-o", "m", *LINEAR)
+    advice = "--memory: convert it first: svmgsu convert stars.csv stars.parquet\n"
+    assert capsys.readouterr().err.endswith(advice)
     with pytest.raises(SystemExit):
         run(capsys, "train", TABLE, "--memory", "1GB", "--missing", "keep", "-o", "m", *LINEAR)
     assert "--missing keep: samples with missing values are not read out of core" in capsys.readouterr().err

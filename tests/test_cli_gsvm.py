@@ -49,6 +49,15 @@ def test_kinds_of_covariance(d, name, type, files, tmp_path, capsys):
     assert np.allclose(model.coef_, wanted.coef_, rtol=1e-12) and model.platt_ == pytest.approx(platt)
 
 
+def test_messages_name_no_options_that_are_not_there(tmp_path, capsys):
+    (tmp_path / "means").write_text("a\nb\n")
+    (tmp_path / "labels").write_text("a 1\nb -1\n")
+    (tmp_path / "cov").write_text("a 1,1:1\nb 1,1:1\n")
+    assert train_main(["-d", "2", *words(tmp_path, "means", "labels", "cov", "m")]) == 1
+    err = capsys.readouterr().err
+    assert "means: all means are zero" in err and "--read" not in err
+
+
 def test_subspaces_are_the_paper_s(files, tmp_path):
     folder, X, y, kinds = files
     assert train_main(["-p", "0.7", *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0

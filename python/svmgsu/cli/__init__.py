@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .base import EXIT_CODES, Parser, execute, make_parser
+from .base import EXIT_CODES, Parser, execute_with_options, make_parser
 
 DESCRIPTION = "Machine learning for measurements with error bars."
 
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     for command in COMMANDS:
         if words[:1] == [command.name]:
-            return execute(command.parser(), words[1:])
+            return execute_with_options(command.parser(), words[1:])
     overview = _overview()
     if not words:
         overview.exit(2, overview.format_help())

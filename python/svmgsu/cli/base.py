@@ -73,17 +73,18 @@ def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
     return parser
 
 
-def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
-    """Run a command; turn whatever goes wrong into one line on stderr and an exit code."""
-    _prepare_streams()
+def execute_with_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
+    """Run a command that has the options of `data`: messages name these, not arguments of the library."""
     before = SPELLING.set(_option)
     try:
-        return _execute(parser, words)
+        return execute(parser, words)
     finally:
         SPELLING.reset(before)
 
 
-def _execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
+def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
+    """Run a command; turn whatever goes wrong into one line on stderr and an exit code."""
+    _prepare_streams()
     args = parser.parse_args(words)
     args.prog, args.notes = parser.prog, []
     if sys.stdout is None:

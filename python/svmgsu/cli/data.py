@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import shlex
 import sys
 import threading
 import time
@@ -146,6 +147,12 @@ def _read(
     return dataset, dataset.task
 
 
+def stem(path: str) -> str:
+    """Return a path without its ending, also that of compression."""
+    root, end = os.path.splitext(path)
+    return os.path.splitext(root)[0] if end.lower() in (".gz", ".xz", ".zst") else root
+
+
 def table_target(target: str | None, task: str | None) -> dict[str, Any]:
     """Return the options of the table reader that say what is predicted."""
     if task is None:
@@ -172,11 +179,17 @@ def _opened(
     args: argparse.Namespace, format: str, options: dict[str, Any], task: str | None
 ) -> tuple[Dataset, str]:
     """Open the samples out of core: labels and ids are in memory, the rest is not."""
+    from ..outofcore.open import FORMATS
     from ..outofcore.open import open as open_blocks
 
     if args.data == "-":
         raise UsageError("--memory: only files are read out of core, not standard input")
     labels = getattr(args, "labels", None)
+    if os.path.isfile(args.data) and format not in FORMATS:
+        files = [args.data, f"{stem(args.data)}.parquet"]
+        for flag, file in (("--labels", labels), ("--cov", args.cov), ("--format", args.format)):
+            files += [] if file is None else [flag, file]
+        raise UsageError(f"--memory: convert it first: svmgsu convert {shlex.join(files)}")
     options.pop("threads", None)
     if getattr(args, "missing", None) == "keep":
         raise UsageError("--missing keep: samples with missing values are not read out of core; say drop")

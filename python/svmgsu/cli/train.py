@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..io.dataset import Dataset
 from .base import UsageError, about, add_json, check_outputs, show
-from .data import add_data_options, read_data, table_options
+from .data import add_data_options, read_data, stem, table_options
 from .models import MODELS, describe_model, fit, is_linear, is_regression, save_model
 
 EXAMPLES = """\
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     if args.output is None:
         if args.data == "-":
             raise UsageError("-o: name the model file; standard input has no name to take it from")
-        args.output = _stem(args.data) + ".svmgsu"
+        args.output = stem(args.data) + ".svmgsu"
     check_outputs([args.output], [args.data, args.labels, args.cov])
     began = time.perf_counter()
     dataset, task = read_data(args, task=args.task or "auto")
@@ -78,12 +77,6 @@ def run(args: argparse.Namespace) -> None:
         facts |= {"objective": model.objective_, "gap": model.gap_, "status": model.status_}
     facts |= {"seconds": time.perf_counter() - began, "notes": args.notes}
     show(args, facts, _text(args, facts, dataset, model), taken=args.output == "-")
-
-
-def _stem(path: str) -> str:
-    """Return a path without its ending, also that of compression."""
-    root, end = os.path.splitext(path)
-    return os.path.splitext(root)[0] if end.lower() in (".gz", ".xz", ".zst") else root
 
 
 def _text(args: argparse.Namespace, facts: dict[str, Any], dataset: Dataset, model: Any) -> str:
