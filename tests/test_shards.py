@@ -6,7 +6,7 @@ from block_cases import KINDS, covariance
 
 import svmgsu
 from svmgsu import _core
-from svmgsu.outofcore.shards import Shard, answer, forget, group_rows, mapped, split
+from svmgsu.outofcore.shards import Shard, answer, group_rows, mapped, split
 
 LOSSES = [(name, task) for name, task, _, _ in _core.known_losses()]
 
@@ -47,18 +47,6 @@ def test_every_loss_has_the_bits_of_memory(loss, task):
     data, y, weights = problem(task=task, offset=1e3)
     shards = split(data, y, 3, weights, task)
     assert solved(mapped(map, shards, y, weights), loss) == solved(in_memory(data, y, weights, task), loss)
-
-
-def test_a_process_that_has_lost_its_state_responds_the_same():
-    data, y, weights = problem("none")  # hinge-like: Newton's products, which cache the most
-
-    def forgetful(task, shards, requests):
-        for shard, request in zip(shards, requests, strict=True):
-            forget()
-            yield task(shard, request)
-
-    found = solved(mapped(forgetful, split(data, y, 3, weights), y, weights))
-    assert found == solved(in_memory(data, y, weights))
 
 
 def test_what_is_wrong_is_refused():

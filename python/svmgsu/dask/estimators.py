@@ -122,7 +122,7 @@ class _OnCluster:
         return {**state, "client": None}  # which cannot be pickled
 
 
-class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):  # type: ignore[misc]
+class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
     """Train `LinearSVMGSU`, whose parameters it has, on a Dask cluster.
 
     `fit` takes Dask arrays or data frames, for which predictions are lazy. `to_local()` returns a
@@ -175,7 +175,7 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):  # type: ignore[misc]
         return super().predict_proba(X, cov, std, prior)
 
 
-class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):  # type: ignore[misc]
+class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):
     """Train `LinearSVRGSU`, whose parameters it has, on a Dask cluster: see `DaskLinearSVMGSU`."""
 
     _local_kind = LinearSVRGSU

@@ -193,7 +193,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         cov, std : array or covariance kind, optional
             Uncertainty of X, as in `svmgsu.train`.
         return_std : bool, default=False
-            Return (values, standard deviations √(wᵀΣw)).
+            Return (values, standard deviations √(wᵀΣw)); for two classes only.
         """
         data = self._samples(X, cov, std)
         found = self.model_.decision_function(data, return_std=return_std, threads=self.threads)

@@ -115,15 +115,14 @@ class Classification:
 
     def rows(self, k: int, rows: Array | None = None) -> Array | None:
         """Return those of some rows that belong to subproblem `k`; None for all rows."""
-        if len(self.classes) == 2 or self.scheme.pairs is None:
-            return rows
         found = self.scheme.rows(k, self.codes if rows is None else self.codes[rows])
-        return found if rows is None or found is None else np.asarray(rows)[found]
+        if found is None:
+            return rows
+        return found if rows is None else np.asarray(rows)[found]
 
     def signs(self, k: int, rows: Array | None = None) -> FloatArray:
         """Return the signs of rows that belong to subproblem `k`."""
-        codes = self.codes if rows is None else self.codes[rows]
-        return np.asarray(2.0 * (codes == self.scheme.positive[k]) - 1.0)
+        return self.scheme.signs(k, self.codes if rows is None else self.codes[rows])
 
     def _weights(self, rows: Array | None, signs: FloatArray) -> FloatArray:
         weights = self.weights if rows is None else self.weights[rows]

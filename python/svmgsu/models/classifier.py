@@ -14,7 +14,7 @@ from ..data.covariances.base import Terms
 from ..data.gaussians import Gaussians
 from ..outofcore.blocks import Blocks
 from ..support.labels import check_prior
-from ..support.validation import Array, ArrayLike, FloatArray, check_count, listed
+from ..support.validation import Array, ArrayLike, FloatArray, listed
 from .calibration import Calibration
 from .linear import LinearModel, in_blocks, threads_of
 
@@ -327,8 +327,7 @@ class Model(LinearModel):
         if noise and data.cov is not None and not data.cov.needs_classes:
             terms = data.cov.terms(*data.shape, None)
         seen = _core.Gaussians(data.core_means(), terms)
-        team = 0 if threads is None else check_count(threads, "threads")
-        return ask(core, seen, *self._planes(), *more, team)
+        return ask(core, seen, *self._planes(), *more, threads_of(threads))
 
     def from_threshold(self, values: FloatArray) -> FloatArray:
         """Return decision values of two classes less the threshold of `predict`.

@@ -100,12 +100,6 @@ def answer(shard: Shard, request: bytes) -> bytes:
         return worker.respond(request)
 
 
-def forget() -> None:
-    """Drop the state of all shards in this process."""
-    with _lock:
-        _workers.clear()
-
-
 def unlabelled(data: Gaussians) -> Any:
     """Return samples as the core takes them, where it has their targets already."""
     ones = np.ones(len(data))
