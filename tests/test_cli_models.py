@@ -283,6 +283,10 @@ WRONG_USAGE = {
     "abbreviated": (["train", "mean.dat", "--lab", "labels.dat"], "unrecognized arguments"),
     "labels beside npz": (["train", "data.npz", "--labels", "labels.dat"], "no file of its own"),
     "model and data from stdin": (["predict", "-", "-"], "read only once"),
+    "misspelt option": (
+        ["train", "stars.csv", "--traget", "z"],
+        "unrecognized arguments: --traget z; did you mean --target?",
+    ),
     "unknown reader option": (
         ["train", "stars.csv", "--read", "colour=1"],
         "'colour' is no parameter for csv",
@@ -323,6 +327,12 @@ def test_train_has_few_options():
     parser = next(command for command in COMMANDS if command.name == "train").parser()
     options = [action for action in parser._actions if action.option_strings and action.dest != "help"]
     assert len(options) <= 25
+
+
+def test_errors_that_the_model_had_and_new_samples_lack_are_told(table, tmp_path, capsys):
+    table[["Bmag", "e_Bmag", "Vmag", "b"]].to_csv(tmp_path / "bare.csv", index=False)
+    _, err = said(capsys, "predict", "stars.svmgsu", tmp_path / "bare.csv")
+    assert "the model was trained with errors of Vmag; there are none here" in err
 
 
 def test_numbers_that_may_mean_missing_values_are_told_with_the_option(tmp_path, capsys):

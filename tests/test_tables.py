@@ -85,7 +85,7 @@ def test_what_is_to_be_left_out_is_named_and_goes_with_its_errors():
     unused = "z: as asked, z_err: belongs to z, day: as asked"
     assert found.report.notes == [f"<file>: 1 value with errors, 3 unused ({unused}), target label"]
     found = read(table, features=["x"])
-    assert found.columns.unused == dict.fromkeys(["z", "z_err", "day"], "as asked")
+    assert found.columns.unused == dict.fromkeys(["z", "z_err", "day"], "not among the features")
     assert read("x,z,z_err\n1,0,1\n2,1,1\n", target="z").data.feature_names_in_ == ["x"]
 
 
@@ -459,3 +459,27 @@ def test_a_header_may_begin_with_a_hash(tmp_path):
     path.write_text("# nothing else\n")
     with pytest.raises(svmgsu.io.FormatError):
         svmgsu.io.read_table(path)
+
+
+# What people mistype, and what they may have meant
+
+
+def test_the_errors_of_an_exact_value_are_no_feature():
+    found = read("x,x_err,z,z_err,label\n1,1,2,2,0\n3,1,2,2,1\n", exact=["x"])
+    assert found.data.feature_names_in_ == ["x", "z"]
+    assert found.columns.exact == ["x"]
+    assert found.columns.unused == {"x_err": "belongs to x"}
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        ({"target": "lable"}, "there is no column 'lable'; did you mean 'label'"),
+        ({"features": ["X"]}, "there is no column 'X'; did you mean 'x'"),
+        ({"features": ["flux"]}, "there is no column 'flux'; there are x, x_err, label"),
+        ({"exact": ["x"], "ignore": ["x"]}, "exact: 'x' is to be ignored as well; say one of the two"),
+    ],
+)
+def test_names_that_are_wrong_are_told_with_what_may_be_meant(options, reason):
+    with pytest.raises(FormatError, match=reason):
+        read("x,x_err,label\n1,1,0\n3,1,1\n", **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import difflib
 import errno
 import io
 import math
@@ -43,8 +44,13 @@ class Parser(argparse.ArgumentParser):
     """Help that cannot be written is an error, too; argparse says nothing of it."""
 
     def error(self, message: str) -> NoReturn:
-        """Say where the parameters of models went, which people try as options."""
-        if message.startswith("unrecognized arguments") and "--set" in self._option_string_actions:
+        """Name the option that may be meant, or how parameters of models are given."""
+        known = self._option_string_actions
+        words = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
+        near = [found for word in words for found in difflib.get_close_matches(word, known, 1, 0.75)]
+        if message.startswith("unrecognized arguments") and near:
+            message += f"; did you mean {near[0]}?"
+        elif message.startswith("unrecognized arguments") and "--set" in known:
             message += "; parameters of the model are given as --set NAME=VALUE, such as --set lam=0.1"
         super().error(message)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import io
+from ..data.columns import listed
 from ..io.arrays import read_npz
 from ..io.cells import guess_task
 from ..io.dataset import Dataset
@@ -26,6 +27,7 @@ OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
 LISTS = ("features", "exact", "ignore")
 # What a model file remembers of the table that the model was trained on.
 REMEMBERED = ("id", "errors", "exact", "error_scale", "limits", "delimiter", "na_values")
+WITH_ERRORS = "with_errors"  # and its features that had uncertainties
 SOFT_LABELS = "p_"  # begins the names of columns with class probabilities
 
 
@@ -109,7 +111,8 @@ def read_data(
         )
     options = reader_options(args, format, labels)
     if format in TABLES:
-        options = {k: v for k, v in (remembered or {}).items() if k != "target"} | options
+        apart = ("target", WITH_ERRORS)
+        options = {k: v for k, v in (remembered or {}).items() if k not in apart} | options
         options.setdefault("missing", "error" if getattr(args, "model", None) == "linear" else missing)
     with Progress(args, "reading"):
         if getattr(args, "memory", None) is not None:
@@ -172,6 +175,7 @@ def table_options(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
     }
     if dataset.columns.target is not None:
         found["target"] = dataset.columns.target
+    found[WITH_ERRORS] = [name for name in dataset.columns.features if name not in dataset.columns.exact]
     return found
 
 
@@ -227,6 +231,13 @@ def read_like(
         args.read = [*(args.read or ()), f"n_features={own}"]
     missing = "keep" if hasattr(model, "pool_") else "error"
     dataset, _ = read_data(args, task=task, remembered=remembered, missing=missing)
+    if dataset.columns is not None:
+        lost = [c for c in remembered.get(WITH_ERRORS, ()) if c in dataset.columns.exact]
+        if lost:
+            args.notes.append(
+                f"{args.data}: the model was trained with errors of {listed(lost)}; there are none here, "
+                "so that these values are taken as exact"
+            )
     if getattr(args, "memory", None) is None:  # blocks are put in order one by one
         with about(args.data):
             dataset.data = dataset.data.in_order(names)

@@ -17,6 +17,7 @@ margins of 90 %) is refused with the option that settles it, as is an uncertaint
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -146,6 +147,10 @@ def understand(
     check_names(names, target=[target] if isinstance(target, str) else None)
     text = set() if numeric is None else set(names) - set(numeric)
     named = {c for found in by_hand.values() for c in found.values()}
+    for argument, others in (("exact", exact), ("features", features or ()), ("errors", by_hand)):
+        both = [repr(c) for c in others if c in ignore]
+        if both:
+            raise ColumnError(f"{argument}: {listed(both, 5)} is to be ignored as well; say one of the two")
     asked = {*(features or ()), *exact, *by_hand}
     if isinstance(target, str):
         for what, others in (("a feature", features), ("an id", ids), ("to be ignored", ignore)):
@@ -154,6 +159,8 @@ def understand(
         asked.add(target)
     free = [c for c in names if c not in text and c not in aside and c not in named]
     paired, lone = _pair(free, names, {*asked, *ignore})
+    # The uncertainties of a value that is to be exact are no values of their own.
+    spared = {c: value for value in exact if value not in by_hand for c in paired.get(value, {}).values()}
     paired |= by_hand | {value: {} for value in exact}
     if target is True:
         usual = {key_of(c): c for c in reversed(names) if regression or not paired.get(c)}
@@ -171,7 +178,9 @@ def understand(
         if owner is None and name not in apart:
             raise ColumnError(_advice(name, why, len(lone)))
         out.unused[name] = f"belongs to {owner}" if owner else "as asked"
-    values = features if features is not None else [c for c in free if c not in {*used, *lone, *apart}]
+    out.unused |= {c: f"belongs to {value}" for c, value in spared.items()}
+    others = {*used, *lone, *apart, *spared}
+    values = features if features is not None else [c for c in free if c not in others]
     out.values = {c: _checked(c, paired.get(c, {})) for c in values if c != target}
     if target:
         out.target_errors = _checked(str(target), paired.get(str(target), {}))
@@ -187,8 +196,10 @@ def understand(
     for c in names:
         if c not in kept:
             owner = next((value for value, found in paired.items() if c in found.values()), None)
-            if c in ignore or features is not None:
+            if c in ignore:
                 out.unused[c] = "as asked"
+            elif features is not None:
+                out.unused[c] = "not among the features"
             else:
                 out.unused[c] = "text" if owner is None else f"belongs to {owner}"
     return out
@@ -203,13 +214,21 @@ def check_names(names: Sequence[str], **asked: Iterable[str] | None) -> None:
         if isinstance(given, str):
             raise TypeError(f"{argument}: expected a list of column names, got {given!r}")
         found = list(given or ())
-        missing = [repr(name) for name in found if name not in present]
+        missing = [name for name in found if name not in present]
         if missing:
+            near = [repr(_nearest(name, names)) for name in missing if _nearest(name, names)]
+            advice = f"did you mean {listed(near, 5)}?" if near else f"there are {listed(names, 10)}"
             raise ColumnError(
-                f"{argument}: there is no column {listed(missing, 5)}; there are {listed(names, 10)}"
+                f"{argument}: there is no column {listed([repr(name) for name in missing], 5)}; {advice}"
             )
         if len(set(found)) < len(found):
             raise ColumnError(f"{argument}: {Counter(found).most_common(1)[0][0]!r} is named twice")
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    """Find the column that may be meant: of another case, without its table's name, or misspelt."""
+    by_word = {word: c for c in reversed(names) for word in (c.lower().rpartition(".")[2], c.lower())}
+    return next((by_word[word] for word in difflib.get_close_matches(name.lower(), by_word, 1, 0.75)), None)
 
 
 def _pair(free: list[str], names: Sequence[str], asked: set[str]) -> tuple[dict[str, Errors], dict[str, str]]:
