@@ -147,8 +147,8 @@ def understand(
     check_names(names, target=[target] if isinstance(target, str) else None)
     text = set() if numeric is None else set(names) - set(numeric)
     named = {c for found in by_hand.values() for c in found.values()}
-    for argument, others in (("exact", exact), ("features", features or ()), ("errors", by_hand)):
-        both = [repr(c) for c in others if c in ignore]
+    for argument, given in (("exact", exact), ("features", features or ()), ("errors", by_hand)):
+        both = [repr(c) for c in given if c in ignore]
         if both:
             raise ColumnError(f"{argument}: {listed(both, 5)} is to be ignored as well; say one of the two")
     asked = {*(features or ()), *exact, *by_hand}
@@ -179,8 +179,8 @@ def understand(
             raise ColumnError(_advice(name, why, len(lone)))
         out.unused[name] = f"belongs to {owner}" if owner else "as asked"
     out.unused |= {c: f"belongs to {value}" for c, value in spared.items()}
-    others = {*used, *lone, *apart, *spared}
-    values = features if features is not None else [c for c in free if c not in others]
+    no_values = {*used, *lone, *apart, *spared}
+    values = features if features is not None else [c for c in free if c not in no_values]
     out.values = {c: _checked(c, paired.get(c, {})) for c in values if c != target}
     if target:
         out.target_errors = _checked(str(target), paired.get(str(target), {}))
