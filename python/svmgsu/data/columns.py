@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,3 +62,29 @@ class Columns:
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return the first names, and how many there are."""
     return ", ".join(names[:most]) + (f", ... ({len(names)})" if len(names) > most else "")
+
+
+def check_names(names: Sequence[str], **asked: Iterable[str] | None) -> None:
+    """Refuse names that a table does not have, or has twice."""
+    present = set(names)
+    if len(present) < len(names):
+        raise ColumnError(f"the column {Counter(names).most_common(1)[0][0]!r} appears twice; rename one")
+    for argument, given in asked.items():
+        if isinstance(given, str):
+            raise TypeError(f"{argument}: expected a list of column names, got {given!r}")
+        found = list(given or ())
+        missing = [name for name in found if name not in present]
+        if missing:
+            near = [repr(_nearest(name, names)) for name in missing if _nearest(name, names)]
+            advice = f"did you mean {listed(near, 5)}?" if near else f"there are {listed(names, 10)}"
+            raise ColumnError(
+                f"{argument}: there is no column {listed([repr(name) for name in missing], 5)}; {advice}"
+            )
+        if len(set(found)) < len(found):
+            raise ColumnError(f"{argument}: {Counter(found).most_common(1)[0][0]!r} is named twice")
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    """Find the column that may be meant: of another case, without its table's name, or misspelt."""
+    by_word = {word: c for c in reversed(names) for word in (c.lower().rpartition(".")[2], c.lower())}
+    return next((by_word[word] for word in difflib.get_close_matches(name.lower(), by_word, 1, 0.75)), None)

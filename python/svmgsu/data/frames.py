@@ -17,14 +17,12 @@ margins of 90 %) is refused with the option that settles it, as is an uncertaint
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..support.errors import option
-from .columns import ColumnError, Columns, Errors, listed
+from .columns import ColumnError, Columns, Errors, check_names, listed
 
 UPPER, LOWER, STD = "upper error", "lower error", "standard deviation"
 VARIANCE, PRECISION = "variance", "inverse variance"
@@ -203,32 +201,6 @@ def understand(
             else:
                 out.unused[c] = "text" if owner is None else f"belongs to {owner}"
     return out
-
-
-def check_names(names: Sequence[str], **asked: Iterable[str] | None) -> None:
-    """Refuse names that a table does not have, or has twice."""
-    present = set(names)
-    if len(present) < len(names):
-        raise ColumnError(f"the column {Counter(names).most_common(1)[0][0]!r} appears twice; rename one")
-    for argument, given in asked.items():
-        if isinstance(given, str):
-            raise TypeError(f"{argument}: expected a list of column names, got {given!r}")
-        found = list(given or ())
-        missing = [name for name in found if name not in present]
-        if missing:
-            near = [repr(_nearest(name, names)) for name in missing if _nearest(name, names)]
-            advice = f"did you mean {listed(near, 5)}?" if near else f"there are {listed(names, 10)}"
-            raise ColumnError(
-                f"{argument}: there is no column {listed([repr(name) for name in missing], 5)}; {advice}"
-            )
-        if len(set(found)) < len(found):
-            raise ColumnError(f"{argument}: {Counter(found).most_common(1)[0][0]!r} is named twice")
-
-
-def _nearest(name: str, names: Sequence[str]) -> str | None:
-    """Find the column that may be meant: of another case, without its table's name, or misspelt."""
-    by_word = {word: c for c in reversed(names) for word in (c.lower().rpartition(".")[2], c.lower())}
-    return next((by_word[word] for word in difflib.get_close_matches(name.lower(), by_word, 1, 0.75)), None)
 
 
 def _pair(free: list[str], names: Sequence[str], asked: set[str]) -> tuple[dict[str, Errors], dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..data.columns import ColumnError, Columns, Errors, listed
+from ..data.columns import ColumnError, Columns, Errors, check_names, listed
 from ..data.covariances import Diagonal, Full, Isotropic
 from ..data.error_bars import UNITS, SignError, check_centre, combine, lower_sizes, with_bars
 from ..data.frames import (
@@ -21,7 +21,6 @@ from ..data.frames import (
     UPPER,
     UPPER_BOUND,
     VARIANCE,
-    check_names,
     understand,
 )
 from ..data.gaussians import with_gaps
