@@ -240,7 +240,7 @@ StreamedSource::StreamedSource(const FlatSet& set) : set_(set), checked_(!set.ch
   };
   open(set.means);
   for (const FlatTerm& term : set.terms) {
-    require(term.scale >= 0 && std::isfinite(term.scale), "scale: must be >= 0 and finite");
+    require(term.scale >= 0 && std::isfinite(term.scale), "covariance: its scale must be >= 0 and finite");
     if (term.shared) {
       require(!term.shared->groups(), "covariance: samples in files share one matrix, not one for each group");
       continue;
