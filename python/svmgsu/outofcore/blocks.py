@@ -87,17 +87,11 @@ class FlatFile:
             self.check()  # a file that was truncated would be a bus error
             return np.asarray(np.memmap(self.path, self.dtype, "r", self.offset, self.shape)[rows])
         first, last, _ = rows.indices(self.shape[0])
-        out = np.empty((max(last - first, 0), *self.shape[1:]), dtype=self.dtype)
-        view = out.reshape(-1).view(np.uint8)
-        with open(self.path, "rb", buffering=0) as file:
-            file.seek(self.offset + first * self.row_bytes)
-            done = 0
-            while done < len(view):
-                got = file.readinto(view[done:].data)
-                if not got:
-                    raise ChangedError(f"{self.path}: it ends before sample {last - 1}; it was cut off")
-                done += got
-        return out
+        count = max(last - first, 0) * math.prod(self.shape[1:])
+        found = np.fromfile(self.path, self.dtype, count, offset=self.offset + first * self.row_bytes)
+        if len(found) < count:
+            raise ChangedError(f"{self.path}: it ends before sample {last - 1}; it was cut off")
+        return found.reshape(-1, *self.shape[1:])
 
     def check(self) -> None:
         """Refuse a file that has changed since it was opened."""
@@ -246,7 +240,13 @@ class Blocks:
                 raise IndexError(f"expected a slice such as [0:1000] or an array of positions, got {rows!r}")
             first = 0
         with counted_from(first):
-            data = self._read(rows)
+            if self._positions is None:
+                data = self._stored(rows)
+            else:
+                # Repeated samples are near one another, and read once.
+                positions = self._positions[rows]
+                start = int(positions.min())
+                data = self._stored(slice(start, int(positions.max()) + 1))[positions - start]
             for function in self._functions:
                 made = function(data)
                 if not isinstance(made, Gaussians):
@@ -257,15 +257,6 @@ class Blocks:
         if data.shape[1] != self.shape[1]:
             raise ValueError(f"map: it made {data.shape[1]} features, and {self.shape[1]} before")
         return data
-
-    def _read(self, rows: Rows) -> Gaussians:
-        """Read stored samples. Repeated ones are near one another, and read once."""
-        if self._positions is not None:
-            positions = self._positions[rows]
-            start = int(positions.min())
-            stored = slice(start, int(positions.max()) + 1)
-            return self._stored(stored)[positions - start]
-        return self._stored(rows)
 
     def _stored(self, rows: Rows) -> Gaussians:
         keys = self.covariance_keys

@@ -16,6 +16,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -23,12 +24,12 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
+from ..io.dataset import Dataset
 from ..io.files import shown
 from ..support.arrays import dense
 from ..support.errors import counted_from
 from ..support.validation import FINITE, Array, as_float_array, listed
 from .blocks import Blocks, FlatFile
-from .sources import Piece
 
 MANIFEST = "blocks.json"
 VERSION = 2
@@ -67,6 +68,7 @@ class CacheWriter:
         self.y_kind = ""
         self.texts: dict[str, int] = {}  # labels that are texts, with their codes
         self.classes: list[Any] | None = None  # of soft labels
+        self.dropped: Counter[str] = Counter()  # by the name of the file
         self.notes: list[str] = []
         self.files: dict[str, IO[bytes]] = {}
         self.layout: Layout = {}
@@ -77,29 +79,33 @@ class CacheWriter:
             self.path = f"{self.target}.{os.urandom(6).hex()}.partial"
             os.mkdir(self.path)
 
-    def add(self, piece: Piece) -> None:
-        """Append a piece."""
+    def add(self, piece: Dataset, weight: Any) -> None:
+        """Append samples, with their weights if they have some."""
         with counted_from(self.rows):
-            written = self._decoded(piece)
+            written = self._decoded(piece, weight)
         with self._disk_errors():
             for key, array in written.items():
-                if key not in self.files:
-                    self.files[key] = open(os.path.join(self.path, f"{key}.npy"), "wb")  # noqa: SIM115
-                    self.files[key].write(bytes(HEADER))
-                self.files[key].write(np.ascontiguousarray(array).tobytes())
+                self._file(f"{key}.npy", bytes(HEADER)).write(np.ascontiguousarray(array).tobytes())
             if piece.ids is not None:
-                if "ids" not in self.files:
-                    self.files["ids"] = open(os.path.join(self.path, "ids.jsonl"), "wb")  # noqa: SIM115
-                self.files["ids"].write("".join(json.dumps(str(i)) + "\n" for i in piece.ids).encode("ascii"))
+                lines = "".join(json.dumps(str(i)) + "\n" for i in piece.ids)
+                self._file("ids.jsonl").write(lines.encode("ascii"))
         self.rows += len(piece.data)
         self.pieces += 1
-        self.notes += [note for note in piece.notes if note not in self.notes]
+        self.dropped.update(piece.report.dropped)
+        self.notes += [note for note in piece.report.notes if note not in self.notes]
+
+    def _file(self, name: str, header: bytes = b"") -> IO[bytes]:
+        if name not in self.files:
+            self.files[name] = open(os.path.join(self.path, name), "wb")  # noqa: SIM115
+            self.files[name].write(header)
+        return self.files[name]
 
     def finish(self, fingerprint: str | None) -> str:
         """Complete the folder, give it its name in place of an older one, and return its path."""
         if not self.rows:
             raise ValueError(f"X: {self.source} has no samples")
         texts = list(self.texts) if self.y_kind == "str" else self.classes
+        dropped = [f"{name}: {count} of its samples dropped" for name, count in self.dropped.items() if count]
         about = {
             "version": VERSION,
             "fingerprint": fingerprint,
@@ -107,14 +113,15 @@ class CacheWriter:
             "y_kind": self.y_kind,
             "names": self.names,
             "source": self.source,
-            "notes": self.notes,
+            "notes": dropped + self.notes,
             "fixed": {key: value.tolist() for key, value in self.fixed.items()},
             "arrays": list(self.layout),
         }
         with self._disk_errors():
             for key, (dtype, shape) in self.layout.items():
-                self.files[key].seek(0)
-                self.files[key].write(_npy_header(dtype, (self.rows, *shape)))
+                file = self._file(f"{key}.npy")
+                file.seek(0)
+                file.write(_npy_header(dtype, (self.rows, *shape)))
             for file in self.files.values():
                 file.close()
             with open(os.path.join(self.path, MANIFEST), "w", encoding="utf-8") as manifest:
@@ -146,21 +153,21 @@ class CacheWriter:
             reason = f"the cache could not be written: {error.strerror}{advice}"
             raise OSError(error.errno, reason, self.path) from None
 
-    def _decoded(self, piece: Piece) -> dict[str, Array]:
+    def _decoded(self, piece: Dataset, weight: Any) -> dict[str, Array]:
         """Return the arrays to write, if the piece fits to those before."""
         data = piece.data
         count = len(data)
         mean = as_float_array(dense(data.mean), "X", (2,), FINITE)  # those of a table may have missing values
         arrays, fixed = _covariance_arrays(data)
         written = {"mean": mean, **arrays}
-        for key, name, values in (
-            ("weight", "sample_weight", piece.weight),
-            ("y_std", "y_std", piece.y_std),
-        ):
-            if values is not None:
-                written[key] = _one_number_each(values, name, count)
+        if weight is not None:
+            written["weight"] = _one_number_each(weight, "sample_weight", count)
+        if piece.y_std is not None:
+            written["y_std"] = _one_number_each(piece.y_std, "y_std", count)
         if piece.y is not None:
-            written["y"] = self._labels(np.asarray(piece.y), piece)
+            y = np.asarray(piece.y)
+            soft = y.ndim == 2 and y.shape[1] > 1
+            written["y"] = self._soft_labels(y, piece.classes, count) if soft else self._labels(y, count)
         self._check(data, {key: (a.dtype.str, a.shape[1:]) for key, a in written.items()}, fixed)
         return written
 
@@ -187,25 +194,24 @@ class CacheWriter:
             if not np.array_equal(array, self.fixed[key]):
                 raise ValueError(f"{here} has another shared covariance than the blocks before")
 
-    def _labels(self, y: Array, piece: Piece) -> Array:
-        """Return labels as numbers: themselves, codes of texts, or probabilities of classes."""
-        count = len(piece.data)
-        if y.ndim == 2 and y.shape[1] > 1:
-            given = range(y.shape[1]) if piece.classes is None else np.asarray(piece.classes).tolist()
-            classes = list(given)
-            if len(y) != count or len(classes) != y.shape[1] or y.dtype.kind not in "fiub":
-                raise ValueError(
-                    f"y: {y.dtype} values of shape {y.shape} for {count} samples and {len(classes)} "
-                    "classes; class probabilities are numbers, one for each of them"
-                )
-            if self.y_kind and classes != self.classes:
-                before = f"labels of kind {self.y_kind}" if self.classes is None else listed(self.classes)
-                raise ValueError(
-                    f"y: block {self.pieces} has probabilities of {listed(classes)}; those before have "
-                    f"{before}"
-                )
-            self.y_kind, self.classes = "soft", classes
-            return y.astype(np.float64)
+    def _soft_labels(self, y: Array, classes: Any, count: int) -> Array:
+        """Return class probabilities, if their classes are those before."""
+        names = list(range(y.shape[1])) if classes is None else np.asarray(classes).tolist()
+        if y.shape != (count, len(names)) or y.dtype.kind not in "fiub":
+            raise ValueError(
+                f"y: {y.dtype} values of shape {y.shape} for {count} samples and {len(names)} classes; class "
+                "probabilities are numbers, one for each of them"
+            )
+        if self.y_kind and names != self.classes:
+            before = f"labels of kind {self.y_kind}" if self.classes is None else listed(self.classes)
+            raise ValueError(
+                f"y: block {self.pieces} has probabilities of {listed(names)}; those before have {before}"
+            )
+        self.y_kind, self.classes = "soft", names
+        return y.astype(np.float64)
+
+    def _labels(self, y: Array, count: int) -> Array:
+        """Return labels as numbers: themselves, or codes of texts."""
         if y.shape != (count,):
             raise ValueError(
                 f"y: shape {y.shape} for {count} samples; blocks take labels (l,), or probabilities of K "
@@ -221,10 +227,9 @@ class CacheWriter:
         self.y_kind = "float" if "float" in both else kind
         if kind == "str":
             return np.array([self.texts.setdefault(str(v), len(self.texts)) for v in y.tolist()], np.float64)
-        values = y.astype(np.float64)
-        if kind == "int" and (values.astype(y.dtype) != y).any():
+        if kind == "int" and (y.astype(np.float64).astype(y.dtype) != y).any():
             raise ValueError("y: labels beyond 2**53 are not exact here; pass them as texts")
-        return _one_number_each(values, "y", count)
+        return _one_number_each(y, "y", count)
 
 
 def _described(layout: Layout, fixed: dict[str, Array]) -> str:

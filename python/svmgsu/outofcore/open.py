@@ -18,11 +18,11 @@ from ..io.files import is_path, shown
 from ..support.memory import in_words
 from . import cache as caches
 from .blocks import Blocks
-from .sources import ArraySource, IterableSource, Source, TableSource, array_group, npz_group
+from .sources import Arrays, Source, array_source, iterable_source, table_source
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 MEMORY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:E[0-9]+)?)\s*([KMGT]?|[KMG]I)B?\s*")
-FORMATS = ("npy", "npz", "parquet", "feather", "arrow", "ipc")
+FORMATS = ("npy", "parquet", "feather", "arrow", "ipc")
 LARGEST_PIECE = 2**26  # bytes that are decoded at a time
 COPIES = 4  # of a piece while it is decoded: as it is read, by column, together, and as it is written
 
@@ -43,17 +43,18 @@ def open(
     Parameters
     ----------
     source : path, list of paths, folder, np.memmap or iterable of blocks
-        Files of one format, one after another: .npy, uncompressed .npz, Parquet, Arrow or Feather. Flat
-        arrays (.npy, aligned .npz, memory-mapped) are used where they are; all else is decoded once, in
-        bounded memory, into a cache. For any other format pass an iterable, such as a generator, or
-        `pandas.read_csv(path, chunksize=100_000)`. Its blocks
-        are (X, y), (X, y, std), dicts with some of X, y, cov, std, sample_weight, y_std, classes and
-        feature_names, `Gaussians`, or data frames, whose columns of values and errors are paired as those of
-        a table.
+        Files of one format, one after another: .npy, Parquet, Arrow or Feather. A .npy file and a
+        memory-mapped array are used where they are; all else is decoded once, in bounded memory, into a
+        cache. For any other format pass an iterable, such as a generator, or
+        `pandas.read_csv(path, chunksize=100_000)`. Its blocks are (X, y), (X, y, std), dicts with some of X,
+        y, cov, std, sample_weight, y_std, classes and feature_names, `Gaussians`, or data frames, whose
+        columns of values and errors are paired as those of a table.
     labels, cov : path or list of paths, optional
-        Files of labels and covariances, for .npy files of means; or arrays beside an array.
+        Files of labels, and of variances (l,) or (l, n) or covariances (l, n, n), for .npy files of means;
+        or arrays beside an array.
     memory : int or str, default="2GB"
-        Bytes that decoding, training and prediction may take, such as "512MB". Too few are refused.
+        Bytes that decoding, training and prediction may take, such as "512MB". Too few are refused. Decoding
+        also holds one compressed row group of a Parquet file.
     cache : path, optional
         The folder to decode into. It is used again if it was made from the same sources in the same way, and
         made anew if they have changed. By default a temporary one, removed when Python ends.
@@ -86,7 +87,7 @@ def open(
     if is_path(source) and caches.manifest(os.fspath(source)) is not None:
         return _with_enough_memory(caches.load(os.fspath(source), budget, psd))
     found = _source(source, labels, cov, format, psd, options)
-    blocks = found.in_place(budget)
+    blocks = None if found.arrays is None else found.arrays.in_place(budget, psd)
     if blocks is None:
         blocks = _decoded(found, target, budget, psd, [psd, format, repr(options)])
     return _with_enough_memory(blocks)
@@ -94,9 +95,6 @@ def open(
 
 def _decoded(source: Source, target: str | None, memory: int, psd: Psd, asked: list[str | None]) -> Blocks:
     """Decode a source into the cache, unless the one that is there was made from it in the same way."""
-    least = source.least_memory() + 2**20
-    if memory < least:
-        raise ValueError(_too_small(memory, least))
     of_source = source.fingerprint()
     fingerprint = None
     if of_source is not None:
@@ -108,7 +106,7 @@ def _decoded(source: Source, target: str | None, memory: int, psd: Psd, asked: l
     writer = caches.CacheWriter(target, source.name)
     try:
         for piece in source.pieces(max(min(memory // 4 // COPIES, LARGEST_PIECE), 1)):
-            writer.add(piece)
+            writer.add(*piece)
         if source.fingerprint() != of_source:
             raise ValueError(f"{source.name}: it has changed while it was read")
         path = writer.finish(fingerprint)
@@ -126,15 +124,11 @@ def _with_enough_memory(blocks: Blocks) -> Blocks:
 
         least = max(least, Files(blocks).least_memory())
     if blocks.memory < least:
-        raise ValueError(_too_small(blocks.memory, least))
+        raise ValueError(
+            f"memory: {in_words(blocks.memory)} ({blocks.memory} bytes) are too few for these data; at least "
+            f"{least} bytes ({in_words(least)}) are needed"
+        )
     return blocks
-
-
-def _too_small(memory: int, least: int) -> str:
-    return (
-        f"memory: {in_words(memory)} ({memory} bytes) are too few for these data; at least {least} bytes "
-        f"({in_words(least)}) are needed"
-    )
 
 
 def memory_of(given: Any) -> int:
@@ -159,21 +153,19 @@ def _source(
 ) -> Source:
     paths = _paths(source)
     if paths is not None:
-        beside = {"labels": labels, "cov": cov}
-        return _file_source(paths, beside, format, psd, options)
+        return _file_source(paths, labels, cov, format, psd, options)
     if isinstance(source, np.ndarray):
-        name = getattr(source, "filename", None) or "X"
-        return ArraySource([array_group(source, labels, cov)], name, psd)
+        return array_source([Arrays(source, labels, cov)], psd)
     for name, value in (("labels", labels), ("cov", cov)):
         if value is not None:
             raise ValueError(f"{name}: blocks of an iterable have their own; got {value!r}")
-    if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
+    if isinstance(source, bytes) or not isinstance(source, Iterable):
         raise TypeError(
             f"source: expected paths, a memory-mapped array or an iterable of blocks, got {source!r}"
         )
     if isinstance(source, (list, tuple)) and not source:
         raise ValueError("source: there is no file and no block")
-    return IterableSource(source, psd, options)
+    return iterable_source(source, psd, options)
 
 
 def _paths(source: Any) -> list[str] | None:
@@ -200,7 +192,7 @@ def _paths(source: Any) -> list[str] | None:
 
 
 def _file_source(
-    paths: list[str], beside: dict[str, Any], format: str | None, psd: Psd, options: dict[str, Any]
+    paths: list[str], labels: Any, cov: Any, format: str | None, psd: Psd, options: dict[str, Any]
 ) -> Source:
     formats = {format_of(path, format) for path in paths}
     if len(formats) > 1:
@@ -211,25 +203,23 @@ def _file_source(
     if kind not in FORMATS:
         raise ValueError(
             f"source: {shown(paths[0])} is of the format {kind}, which is not read in blocks; convert it to "
-            "Parquet or .npz, or pass a generator of blocks, such as pandas.read_csv(path, chunksize=100_000)"
+            "Parquet or .npy, or pass a generator of blocks, such as pandas.read_csv(path, chunksize=100_000)"
         )
-    if kind in ("npy", "npz") and options:
-        raise TypeError(f"{next(iter(options))}: there is no such option for the format {kind}")
-    if kind == "npy":
-        columns: list[list[Any]] = [paths]
+    beside = {"labels": labels, "cov": cov}
+    if kind != "npy":
         for name, given in beside.items():
-            own = [None] * len(paths) if given is None else _paths(given)
-            if own is None:
-                raise TypeError(f"{name}: expected a path or a list of paths, got {given!r}")
-            if len(own) != len(paths):
-                raise ValueError(f"{name}: {len(own)} files for {len(paths)} of means")
-            columns.append(own)
-        groups = [array_group(*files) for files in zip(*columns, strict=True)]
-        read = [path for column in columns for path in column if path is not None]
-        return ArraySource(groups, paths[0], psd, read)
+            if given is not None:
+                raise ValueError(f"{name}: the format {kind} has no file of its own for it, got {given!r}")
+        return table_source(paths, None if format is None else kind, options)
+    if options:
+        raise TypeError(f"{next(iter(options))}: there is no such option for the format {kind}")
+    columns: list[list[Any]] = [paths]
     for name, given in beside.items():
-        if given is not None:
-            raise ValueError(f"{name}: the format {kind} has no file of its own for it, got {given!r}")
-    if kind == "npz":
-        return ArraySource([npz_group(path) for path in paths], paths[0], psd, paths)
-    return TableSource(paths, None if format is None else kind, options)
+        own = [None] * len(paths) if given is None else _paths(given)
+        if own is None:
+            raise TypeError(f"{name}: expected a path or a list of paths, got {given!r}")
+        if len(own) != len(paths):
+            raise ValueError(f"{name}: {len(own)} files for {len(paths)} of means")
+        columns.append(own)
+    groups = [Arrays(*files) for files in zip(*columns, strict=True)]
+    return array_source(groups, psd, [path for column in columns for path in column if path is not None])
