@@ -61,9 +61,7 @@ def test_several_arrays_and_full_covariances_are_decoded(tmp_path, small_blocks)
     files[2] = [files[2][0], tmp_path / "other.npy"]
     with pytest.raises(svmgsu.io.FormatError, match=r"X\.npy: cov: sample 7 .*not positive semi"):
         svmgsu.open(*files)
-    with pytest.raises(
-        svmgsu.io.FormatError, match=r"X\.npy: labels: .* shape \(4,\) for 203 samples"
-    ):
+    with pytest.raises(svmgsu.io.FormatError, match=r"X\.npy: labels: .* shape \(4,\) for 203 samples"):
         np.save(tmp_path / "y.npy", y[:4])
         svmgsu.open(*files)
 

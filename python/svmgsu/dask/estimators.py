@@ -82,29 +82,23 @@ def _predict_block(
         return getattr(model, method)(data, **more)
 
 
-def _refuse_for_collections(**given: Any) -> None:
-    for name, value in given.items():
-        if value is not None and value is not False:
-            raise ValueError(f"{name}: it is for samples in memory, and X is a Dask collection")
-
-
 class _OnCluster:
-    """What estimators on a cluster add: training and lazy predictions of Dask collections."""
+    """What estimators on a cluster add: training on Dask collections, and lazy predictions of them."""
 
     _local_kind: ClassVar[type[BaseEstimator]]
     client: Client | None = None
     timeout: float | None = TIMEOUT
 
-    def _fit_collection(
-        self, X: ArrayLike, y: ArrayLike, cov: ArrayLike, std: ArrayLike, groups: ArrayLike, **more: Any
-    ) -> Any:
-        """Train on a Dask array or data frame X."""
-        _refuse_for_collections(groups=groups)
+    def _fit(self, X: ArrayLike, y: ArrayLike, cov: ArrayLike, std: ArrayLike, **more: Any) -> Any:
         options = self._options()  # type: ignore[attr-defined]
         problem = read_problem(self.client, self.timeout, X, y, cov, options, std=std, **more)
         self._train(problem)  # type: ignore[attr-defined]
         keep_names(self, problem.source, reset=True)
         return self
+
+    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+        """Return the class or value of each row of X, as a lazy array for collections."""
+        return predict(self, X, cov, std)
 
     def to_local(self) -> Any:
         """Return the same estimator for samples in memory, without the cluster."""
@@ -126,7 +120,7 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
     """Train `LinearSVMGSU`, whose parameters it has, on a Dask cluster.
 
     `fit` takes Dask arrays or data frames, for which predictions are lazy. `to_local()` returns a
-    `LinearSVMGSU`.
+    `LinearSVMGSU`, which has what is for samples in memory alone, such as priors of predictions.
 
     Attributes
     ----------
@@ -138,68 +132,41 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
 
     _local_kind = LinearSVMGSU
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
-        y: ArrayLike = None,
+        y: ArrayLike,
         cov: ArrayLike = None,
         std: ArrayLike = None,
         sample_weight: ArrayLike = None,
-        groups: ArrayLike = None,
     ) -> Any:
-        """Train on a Dask array or data frame X; see `svmgsu.dask.train`. `groups` in memory only."""
-        if is_dask(X):
-            return self._fit_collection(X, y, cov, std, groups, sample_weight=sample_weight)
-        return super().fit(X, y, cov, std, sample_weight, groups)
+        """Train on a Dask array or data frame X; see `svmgsu.dask.train`."""
+        return self._fit(X, y, cov, std, sample_weight=sample_weight)
 
-    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
-        """Return the class of each row of X, as a lazy array for collections."""
-        return predict(self, X, cov, std) if is_dask(X) else super().predict(X, cov, std)
-
-    def decision_function(
-        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, return_std: bool = False
+    def decision_function(  # type: ignore[override]
+        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None
     ) -> Any:
-        """Return decision values of the rows of X, lazily for collections; `return_std` in memory only."""
-        if is_dask(X):
-            _refuse_for_collections(return_std=return_std)
-            return decision_function(self, X, cov, std)
-        return super().decision_function(X, cov, std, return_std)
+        """Return decision values of the rows of X, as a lazy array for collections."""
+        return decision_function(self, X, cov, std)
 
-    def predict_proba(
-        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, prior: ArrayLike = None
-    ) -> Any:
-        """Return class probabilities of the rows of X, lazily for collections; `prior` in memory only."""
-        if is_dask(X):
-            _refuse_for_collections(prior=prior)
-            return predict_proba(self, X, cov, std)
-        return super().predict_proba(X, cov, std, prior)
+    def predict_proba(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+        """Return class probabilities of the rows of X, as a lazy array for collections."""
+        return predict_proba(self, X, cov, std)
 
 
-class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):
+class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):  # type: ignore[misc]
     """Train `LinearSVRGSU`, whose parameters it has, on a Dask cluster: see `DaskLinearSVMGSU`."""
 
     _local_kind = LinearSVRGSU
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
-        y: ArrayLike = None,
+        y: ArrayLike,
         cov: ArrayLike = None,
         std: ArrayLike = None,
         y_std: ArrayLike = None,
         sample_weight: ArrayLike = None,
-        groups: ArrayLike = None,
     ) -> Any:
-        """Train on a Dask array or data frame X; see `svmgsu.dask.train`. `groups` in memory only."""
-        if is_dask(X):
-            return self._fit_collection(X, y, cov, std, groups, y_std=y_std, sample_weight=sample_weight)
-        return super().fit(X, y, cov, std, y_std, sample_weight, groups)
-
-    def predict(
-        self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, return_std: bool = False
-    ) -> Any:
-        """Return the value of each row of X, lazily for collections; `return_std` in memory only."""
-        if is_dask(X):
-            _refuse_for_collections(return_std=return_std)
-            return predict(self, X, cov, std)
-        return super().predict(X, cov, std, return_std)
+        """Train on a Dask array or data frame X; see `svmgsu.dask.train`."""
+        return self._fit(X, y, cov, std, y_std=y_std, sample_weight=sample_weight)

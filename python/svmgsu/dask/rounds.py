@@ -153,14 +153,8 @@ def client_of(client: Client | None) -> Client:
 
 def workers_of(client: Client, timeout: float | None) -> list[str]:
     """Return the sorted addresses of the workers, of which there must be one in time."""
-    deadline = time.monotonic() + (30.0 if timeout is None else timeout)
-    while True:
-        found = sorted(client.scheduler_info(n_workers=-1)["workers"])
-        if found:
-            return found
-        if time.monotonic() > deadline:
-            raise TimeoutError("client: the cluster has no worker")
-        time.sleep(0.05)
+    client.wait_for_workers(1, timeout=timeout or 30.0)
+    return sorted(client.scheduler_info(n_workers=-1)["workers"])
 
 
 def threads_here() -> int:
