@@ -6,7 +6,7 @@ import functools
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from sklearn import config_context
@@ -17,15 +17,15 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 
 from ..data.gaussians import Gaussians
 from ..io.frames import table_for_fit, table_for_predict
-from ..propagate.linear import ScaleMap
-from ..propagate.steps import Step, framed, output_of, step_of, through_points
+from ..propagate.steps import Step, framed, output_of, step_of
 from ..support.arrays import dense
-from ..support.validation import Array, ArrayLike, FloatArray, Matrix, is_sparse
+from ..support.types import Fitted, Tags
+from ..support.validation import Array, ArrayLike, FloatArray, Matrix, check_choice, is_sparse
 from .inputs import ROUTED, keep_names, may_lack_names, same_units
 
-METHODS = ("first-order", "exact", "unscented")
 SAMPLE = 50  # means at which a transformer is tried out
 FLOATS = (np.float64, np.float32)
+Own = TypeVar("Own", bound="GaussianTransformer")
 
 
 class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -43,7 +43,9 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def _carry(self, data: Gaussians) -> Gaussians:
         """Transform the samples; an array comes as `Gaussians` without covariance."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+    def fit(
+        self: Own, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None
+    ) -> Own:
         """Learn from X.
 
         Parameters
@@ -59,7 +61,7 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self._fit(self._read(X, cov, std, reset=True), y)
         return self
 
-    def transform(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+    def transform(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Gaussians | Matrix:
         """Transform X to `Gaussians` if it is one, or if `cov` or `std` are given; otherwise to an array."""
         check_is_fitted(self)
         data = self._read(X, cov, std, reset=False)
@@ -73,14 +75,14 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def fit_transform(
         self, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None
-    ) -> Any:
+    ) -> Gaussians | Matrix:
         """Fit to X (with y, `cov`, `std`), then transform X."""
         return self.fit(X, y, cov, std).transform(X, cov, std)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.takes_sparse
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -97,18 +99,16 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         if isinstance(X, Gaussians):
             if is_sparse(X.mean) and not self.takes_sparse:
                 raise TypeError(f"X: {type(self).__name__} takes no sparse means; pass their .toarray()")
-            return self._check_names(X, reset)
+            self._check_width(X.shape[1], reset)
+            return keep_names(self, X, reset=reset)
         accepted = "csr" if self.takes_sparse else False
         if not reset and may_lack_names(self, X):
-            return self._check_names(Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)), reset)
+            data = Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS))
+            self._check_width(data.shape[1], reset)
+            return data
         if reset:
             self.__dict__.pop("names_of_gaussians_", None)
         return Gaussians(validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=FLOATS))
-
-    def _check_names(self, X: Gaussians, reset: bool) -> Gaussians:
-        """Do what `validate_data` does for data frames; return the features in the order of the fit."""
-        self._check_width(X.shape[1], reset)
-        return keep_names(self, X, reset=reset)
 
     def _check_width(self, n: int, reset: bool) -> None:
         """Remember the number of features, or refuse another one."""
@@ -121,17 +121,20 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
             )
 
 
-def _wrapped_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
+Method = TypeVar("Method", bound=Callable[..., "Gaussians | Matrix"])
+
+
+def _wrapped_for_arrays_only(method: Method) -> Method:
     """Use scikit-learn's wrapper, which may make data frames of the output, only if that is an array."""
 
     @functools.wraps(method)
-    def call(self: Any, X: ArrayLike, *args: Any, **options: Any) -> Any:
+    def call(self: GaussianTransformer, X: ArrayLike, *args: ArrayLike, **options: ArrayLike) -> Matrix:
         given = inspect.signature(method).bind(self, X, *args, **options).arguments
         is_array = not isinstance(X, Gaussians) and given.get("cov") is None and given.get("std") is None
         inner = method if is_array else method.__wrapped__  # type: ignore[attr-defined]
         return inner(self, X, *args, **options)
 
-    return call
+    return call  # type: ignore[return-value]
 
 
 for _name in ("transform", "fit_transform"):
@@ -194,7 +197,7 @@ class Propagate(GaussianTransformer):
         """Whether means may be sparse."""
         return isinstance(self.transformer, str) or bool(get_tags(self.transformer).input_tags.sparse)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if not isinstance(self.transformer, str):
             inner = get_tags(self.transformer)
@@ -205,8 +208,7 @@ class Propagate(GaussianTransformer):
         return tags
 
     def _fit(self, data: Gaussians, y: ArrayLike) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"method: expected one of {', '.join(map(repr, METHODS))}, got {self.method!r}")
+        check_choice(self.method, "method", ("first-order", "exact", "unscented"))
         if isinstance(self.transformer, str):
             if self.transformer != "passthrough":
                 raise ValueError(
@@ -216,23 +218,27 @@ class Propagate(GaussianTransformer):
         else:
             self.transformer_ = clone(self.transformer)
         with config_context(transform_output="default"):
-            self.transformer_.fit(self._named(data.mean), y)
+            names = getattr(self, "feature_names_in_", None)
+            self.transformer_.fit(data.mean if names is None else framed(data.mean, names), y)
+            some = np.linspace(0, len(data) - 1, min(len(data), SAMPLE)).astype(np.int64)
             with np.errstate(divide="ignore", invalid="ignore"):
-                self.step_: Step = step_of(self.transformer_, _some_means(data))
+                self.step_: Step = step_of(self.transformer_, dense(data.mean[some]).astype(np.float64))
                 self._n_features_out = output_of(self.transformer_, data.mean[:1]).shape[1]
-
-    def _named(self, X: Matrix) -> Matrix:
-        names = getattr(self, "feature_names_in_", None)
-        return X if names is None else framed(X, names)
 
     def _carry(self, data: Gaussians) -> Gaussians:
         with config_context(transform_output="default"), np.errstate(divide="ignore", invalid="ignore"):
             if data.cov is None and data.test_noise is None:
                 mean = self.step_.forward(data.mean)
-                _check_outputs(mean, type(self.transformer_).__name__)
+                # With covariances, the derivative refuses outputs that are not finite.
+                if not is_sparse(mean) and not np.isfinite(mean).all():
+                    i, j = np.argwhere(~np.isfinite(mean))[0].tolist()
+                    raise ValueError(
+                        f"transformer: {self.step_.name} gives {mean[i, j]} for sample {i} at output {j} "
+                        "(negative values in data, or others outside its domain)"
+                    )
                 return Gaussians(mean)
-            if self.method == "unscented" and data.cov is not None and self.step_.linear_map is None:
-                return through_points(self.step_, data)
+            if self.method == "unscented" and data.cov is not None and not self.step_.affine:
+                return self.step_.through_points(data)
             return self.step_.carry(data, exact=self.method == "exact")
 
     def get_feature_names_out(self, input_features: ArrayLike = None) -> Array:
@@ -247,7 +253,7 @@ class Propagate(GaussianTransformer):
         prefix = type(self.transformer_).__name__.lower()
         return np.asarray([f"{prefix}{j}" for j in range(self._n_features_out)], dtype=object)
 
-    def unscale(self, model: Any) -> LinearModel:
+    def unscale(self, model: Fitted) -> LinearModel:
         """Return a linear model's weights and offset in the units of the data from before the transformer.
 
         Parameters
@@ -279,33 +285,12 @@ class Propagate(GaussianTransformer):
             raise TypeError(
                 f"model: {type(model).__name__} has no coef_ and intercept_; pass a fitted linear model"
             )
-        linear_map = self.step_.linear_map
-        if linear_map is None:
+        if not self.step_.affine:
             raise TypeError(
-                f"transformer: {type(self.transformer_).__name__} is not linear, so weights cannot be "
-                "brought back through it"
+                f"transformer: {self.step_.name} is not linear, so weights cannot be brought back through it"
             )
         coef = np.asarray(model.coef_, dtype=np.float64)
-        n = self.n_features_in_
-        if isinstance(linear_map, ScaleMap):
-            weights = coef * linear_map.factors
-        else:
-            weights = coef @ linear_map.rows(np.eye(n), np.zeros(n, dtype=np.int64)).T
-        shift = coef @ dense(self.step_.forward(np.zeros((1, n))))[0]
-        return LinearModel(weights, np.asarray(model.intercept_, dtype=np.float64) + shift)
-
-
-def _some_means(data: Gaussians) -> FloatArray:
-    """Return a few evenly spaced means, at which a transformer is tried out."""
-    rows = np.linspace(0, len(data) - 1, min(len(data), SAMPLE)).astype(np.int64)
-    return dense(data.mean[rows]).astype(np.float64)
-
-
-def _check_outputs(mean: Matrix, name: str) -> None:
-    """Refuse outputs that are not finite; with covariances, the derivative does so."""
-    if not is_sparse(mean) and not np.isfinite(mean).all():
-        i, j = np.argwhere(~np.isfinite(mean))[0].tolist()
-        raise ValueError(
-            f"transformer: {name} gives {mean[i, j]} for sample {i} at output {j} (negative values in data, "
-            "or others outside its domain)"
+        shift = coef @ dense(self.step_.forward(np.zeros((1, self.n_features_in_))))[0]
+        return LinearModel(
+            self.step_.linear_map().pull(coef), np.asarray(model.intercept_, dtype=np.float64) + shift
         )

@@ -7,8 +7,7 @@ are known for exp and square of Gaussians and for log of log-normal values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,12 +15,12 @@ from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.covariances.full import first_indefinite
 from ..data.gaussians import Gaussians
 from ..support.arrays import blocks
-from ..support.validation import Array, FloatArray
-from .linear import LinearMap, ScaleMap
+from ..support.validation import Array, ArrayLike, FloatArray
+from .linear import LinearMap, scale_map
 
-Function: TypeAlias = Callable[[FloatArray], Any]  # of samples (k, n), gives (k, m)
+Function: TypeAlias = Callable[[FloatArray], ArrayLike]  # of samples (k, n), gives (k, m)
 ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference
-STEP = 1e-3  # of a standard deviation, where that is longer
+STEP = 1e-5  # of a standard deviation, where that is longer: the derivative is exact up to rounding
 
 
 def evaluated(f: Function, X: FloatArray, name: str, owner: Array | None = None) -> FloatArray:
@@ -53,10 +52,9 @@ class DifferenceMap(LinearMap):
 
     exact = False
 
-    def __init__(self, f: Function, X: FloatArray, outputs: int, name: str = "f", step: float = STEP) -> None:
+    def __init__(self, f: Function, X: FloatArray, outputs: int, name: str) -> None:
         self.f = f
         self.X = X
-        self.step = step
         self.called = name
         self.samples, self.features = X.shape
         self.outputs = outputs
@@ -69,33 +67,23 @@ class DifferenceMap(LinearMap):
             x = self.X[own]
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(v != 0, np.abs(x / v), np.inf).min(axis=1, initial=np.inf)
-            h = np.maximum(self.step, ROUNDING_STEP * np.where(np.isinf(ratio), 0.0, ratio))[:, np.newaxis]
+            h = np.maximum(STEP, ROUNDING_STEP * np.where(np.isinf(ratio), 0.0, ratio))[:, np.newaxis]
             ahead, behind = (evaluated(self.f, x + sign * h * v, self.called, own) for sign in (1, -1))
             out[part] = (ahead - behind) / (2 * h)
         return out
 
 
-def derivative(
-    f: Function,
-    X: FloatArray,
-    outputs: int,
-    elementwise: bool,
-    name: str = "f",
-    step: float = STEP,
-) -> LinearMap:
-    """Return the derivative of f at the samples X by differences.
-
-    The map is a scaling if f is `elementwise`. `step` is that of a `DifferenceMap`.
-    """
+def derivative(f: Function, X: FloatArray, outputs: int, elementwise: bool, name: str) -> LinearMap:
+    """Return the derivative of f at the samples X by differences: factors if f is `elementwise`."""
     if elementwise:
         h = small_steps(X)
         up = X + h
         down = X - h
         try:
-            return ScaleMap((evaluated(f, up, name) - evaluated(f, down, name)) / (up - down))
+            return scale_map((evaluated(f, up, name) - evaluated(f, down, name)) / (up - down))
         except ValueError:
             pass  # a noise-free value at the edge of the domain, which a DifferenceMap does not move
-    return DifferenceMap(f, X, outputs, name, step)
+    return DifferenceMap(f, X, outputs, name)
 
 
 def is_elementwise(f: Function, X: FloatArray, values: FloatArray) -> bool:
@@ -128,7 +116,7 @@ def small_steps(X: FloatArray) -> FloatArray:
     return np.asarray(ROUNDING_STEP * np.where(X != 0, np.abs(X), np.where(spread > 0, spread, 1.0)))
 
 
-def unscented(f: Function, X: FloatArray, cov: Covariance, name: str = "f") -> tuple[FloatArray, Covariance]:
+def unscented(f: Function, X: FloatArray, cov: Covariance, name: str) -> tuple[FloatArray, Covariance]:
     """Return mean and covariance of f(x) from a few points of each sample, which are sent through f.
 
     The points are x and x ± √(r + κ) g for the r directions g of a covariance, κ = max(3 - r, 0): exact means
@@ -158,106 +146,73 @@ def unscented(f: Function, X: FloatArray, cov: Covariance, name: str = "f") -> t
         weights[0] = middle or weights[0]
         mean[part] = np.einsum("r,krm->km", weights, values)
         factors = np.sqrt(weights)[:, np.newaxis] * (values - mean[part, np.newaxis])
-        pieces.append(_compact(factors, alone))
+        # The smallest form of FᵀF: variances, factors, or triangles.
+        if alone:
+            pieces.append(np.square(factors).sum(axis=1))
+        elif 2 * factors.shape[1] < m + 1:
+            pieces.append(factors)
+        else:
+            row, column = np.triu_indices(m)
+            pieces.append((factors.transpose(0, 2, 1) @ factors)[:, row, column])
     together = np.concatenate(pieces)
     if alone:
         return mean, Diagonal(together)
     return mean, LowRank(together) if together.ndim == 3 else Full.from_packed(together)
 
 
-def _compact(factors: FloatArray, diagonal: bool) -> FloatArray:
-    """Return FᵀF of factors (k, r, m) in the smallest form: variances (k, m), factors, or triangles."""
-    _, r, m = factors.shape
-    if diagonal:
-        return np.asarray(np.square(factors).sum(axis=1))
-    if 2 * r < m + 1:
-        return factors
-    row, column = np.triu_indices(m)
-    return np.asarray(np.matmul(factors.transpose(0, 2, 1), factors)[:, row, column])
-
-
 LN10 = float(np.log(10))
+EXACT = "np.log, np.log10, np.exp, np.square or scipy.special.exp10"
+# The mean of a function from a value's mean and variance; the covariance of two from that of the values, the
+# product of their means, and the product of the means found.
+Moments: TypeAlias = tuple[Callable[..., FloatArray], Callable[..., FloatArray]]
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Exact moments of a function of one value: its mean, and the covariance of two such values.
+def _known_moments(func: object) -> Moments | None:
+    """Return exact moments: of exp and square of normal values, and of log of log-normal values.
 
-    `mean(m, v)` and `pair(c, m1, v1, m2, v2)` for means m, variances v and the covariance c.
+    The logarithm of a log-normal value of mean m and variance v is N(log m - ½ log(1 + v/m²), log(1 + v/m²)),
+    and exp brings m and v back.
     """
-
-    mean: Callable[..., FloatArray]
-    pair: Callable[..., FloatArray]
-    log_normal: bool = False  # the values, not the results, are taken as log-normal
-
-
-def _log_pair(c: FloatArray, m1: FloatArray, v1: FloatArray, m2: FloatArray, v2: FloatArray) -> FloatArray:
-    return np.asarray(np.log1p(c / (m1 * m2)))
-
-
-def _exp_pair(c: FloatArray, m1: FloatArray, v1: FloatArray, m2: FloatArray, v2: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(m1 + m2 + (v1 + v2) / 2) * np.expm1(c))
-
-
-# A positive value of mean m and variance v, taken as log-normal: its logarithm is the Gaussian
-# N(log m - ½ log(1 + v/m²), log(1 + v/m²)), and exp brings the moments m and v back.
-LOG = Moments(lambda m, v: np.log(m) - np.log1p(v / m**2) / 2, _log_pair, log_normal=True)
-EXP = Moments(lambda m, v: np.exp(m + v / 2), _exp_pair)
-LOG10 = Moments(lambda m, v: LOG.mean(m, v) / LN10, lambda *a: _log_pair(*a) / LN10**2, log_normal=True)
-EXP10 = Moments(
-    lambda m, v: EXP.mean(LN10 * m, LN10**2 * v),
-    lambda c, m1, v1, m2, v2: _exp_pair(LN10**2 * c, LN10 * m1, LN10**2 * v1, LN10 * m2, LN10**2 * v2),
-)
-SQUARE = Moments(lambda m, v: m**2 + v, lambda c, m1, v1, m2, v2: 2 * c**2 + 4 * m1 * m2 * c)
-BY_FUNCTION = {np.log: LOG, np.log10: LOG10, np.exp: EXP, np.square: SQUARE}
-
-
-def moments_of(transformer: object) -> Moments | None:
-    """Return the exact moments of scikit-learn's FunctionTransformer with a known function, else None."""
-    func = getattr(transformer, "func", None)
-    if func is None or getattr(transformer, "kw_args", None):
-        return None
     from scipy.special import exp10
 
-    if func is exp10:
-        return EXP10
-    try:
-        return BY_FUNCTION.get(func)
-    except TypeError:  # a callable that cannot be hashed
+    unit = LN10 if func is np.log10 or func is exp10 else 1.0
+    if func is np.exp or func is exp10:
+        return lambda m, v: np.exp(unit * m + unit**2 * v / 2), lambda c, mm, ee: ee * np.expm1(unit**2 * c)
+    if func is np.log or func is np.log10:
+        return (
+            lambda m, v: (np.log(m) - np.log1p(v / m**2) / 2) / unit,
+            lambda c, mm, ee: np.log1p(c / mm) / unit**2,
+        )
+    if func is np.square:
+        return lambda m, v: m**2 + v, lambda c, mm, ee: 2 * c**2 + 4 * mm * c
+    return None
+
+
+def exact_moments(data: Gaussians, func: object) -> Gaussians | None:
+    """Return mean and covariance of a function of each value, or None if they are not known."""
+    known = _known_moments(func)
+    if known is None:
         return None
-
-
-def exact_moments(data: Gaussians, moments: Moments) -> Gaussians:
-    """Return mean and covariance of a function of each value; independent values stay independent."""
+    mean_of, pair_of = known
     assert data.cov is not None
     count, n = data.shape
     m = data.mean.astype(np.float64)
     v = data.cov.diagonals(count, n)
-    mean = moments.mean(m, v)
+    mean = mean_of(m, v)
     if data.cov.is_diagonal:
-        return Gaussians(mean, Diagonal(moments.pair(v, m, v, m, v)))
+        return Gaussians(mean, Diagonal(pair_of(v, m * m, mean * mean)))
     row, column = np.triu_indices(n)
     packed = np.empty((count, len(row)))
     for part in blocks(count, n * n):
         c = data.cov.matrices(part, n)[:, row, column]
+        products = (a[part][:, row] * a[part][:, column] for a in (m, mean))
         with np.errstate(invalid="ignore", divide="ignore"):
-            packed[part] = moments.pair(
-                c, m[part][:, row], v[part][:, row], m[part][:, column], v[part][:, column]
-            )
-    cov = Full.from_packed(packed)
-    if moments.log_normal:
-        _check_log_normal(cov)
-    return Gaussians(mean, cov)
-
-
-def _check_log_normal(cov: Full) -> None:
-    """Refuse a mean and a covariance that no log-normal distribution has."""
-    impossible = ~np.isfinite(cov.packed).all(axis=1)
-    sample = int(impossible.argmax()) if impossible.any() else -1
-    if sample < 0:
-        sample, _ = first_indefinite(cov.packed, cov.n_features)
-    if sample >= 0:
+            packed[part] = pair_of(c, *products)
+    impossible = ~np.isfinite(packed).all(axis=1)
+    sample = int(impossible.argmax()) if impossible.any() else first_indefinite(packed, n)[0]
+    if sample >= 0 and (func is np.log or func is np.log10):
         raise ValueError(
             f"X: no log-normal distribution has the mean and the covariance of sample {sample}, whose "
             'values are too strongly anti-correlated; use method="first-order"'
         )
+    return Gaussians(mean, Full.from_packed(packed))

@@ -1,7 +1,7 @@
 """Linear maps of the features, as covariances need them: x → A x turns Σ into A Σ Aᵀ.
 
-A map is one matrix, factors of the features, a choice of columns, or made of others: one after the other, or
-side by side. Factors may differ from sample to sample, as the derivative of a function of each value does.
+A map is one matrix, or a choice of features with factors. The factors may differ from sample to sample, as
+the derivative of a function of each value does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..support.arrays import blocks, dense, roots, stack_columns
+from ..support.arrays import blocks, dense, roots
 from ..support.validation import Array, ArrayLike, Matrix, is_sparse
 
 
@@ -32,7 +32,7 @@ class LinearMap(ABC):
     def rows(self, vectors: Array, owner: Array) -> Array:
         """Map each row of `vectors` (k, n); row j belongs to sample `owner[j]`, and owners rise."""
 
-    def variances(self, variances: Matrix) -> Matrix:
+    def variances(self, variances: Matrix) -> Matrix | None:
         """Return the diagonals of A diag(V_i) Aᵀ if these are diagonal, else None; V is dense or CSR."""
         return None
 
@@ -55,13 +55,19 @@ class LinearMap(ABC):
         limits = np.finfo(np.float32)
         return smallest >= float(limits.tiny) and largest <= float(limits.max)
 
-    def inputs(self) -> Array:
-        """Return a mask of the features on which the output depends."""
-        return np.ones(self.features, dtype=bool)
+    def pull(self, coef: Array) -> Array:
+        """Return coef A for rows `coef` (k, m), of a map that is the same for all samples."""
+        raise NotImplementedError
 
     def gram(self) -> Array:
         """Return A Aᵀ of a map that is the same for all samples; only its diagonal if it is diagonal."""
-        raise NotImplementedError
+        A = self.pull(np.eye(self.outputs))
+        gram: Array = A @ A.T
+        size = np.sqrt(gram.diagonal())
+        beside = np.abs(gram - np.diag(gram.diagonal()))
+        # Principal axes are orthogonal up to rounding: they count as orthogonal.
+        rounding = 8 * np.sqrt(self.features) * np.finfo(gram.dtype).eps * np.outer(size, size)
+        return np.ascontiguousarray(gram.diagonal()) if (beside <= rounding).all() else gram
 
     def sandwich(self, matrices: Array, first: int) -> Array:
         """Return A S Aᵀ for symmetric matrices (b, n, n), of the samples from `first` on."""
@@ -105,27 +111,16 @@ class MatrixMap(LinearMap):
     def rows(self, vectors: Array, owner: Array) -> Array:
         return np.asarray(vectors @ self.matrix.T.astype(vectors.dtype))
 
-    def inputs(self) -> Array:
-        return np.asarray(self.matrix.any(axis=0))
-
     def entries(self) -> Array:
         return self.matrix
 
-    def factors_of_variances(self, variances: Array, first: int) -> Array:
-        return np.asarray(np.sqrt(variances)[:, :, np.newaxis] * self.matrix.T, dtype=variances.dtype)
+    def pull(self, coef: Array) -> Array:
+        return np.asarray(coef @ self.matrix)
 
-    def variances(self, variances: Matrix) -> Matrix:
+    def variances(self, variances: Matrix) -> Matrix | None:
         if (np.count_nonzero(self.matrix, axis=0) > 1).any():
             return None
         return variances @ (self.matrix**2).T.astype(variances.dtype)
-
-    def gram(self) -> Array:
-        gram: Array = self.matrix @ self.matrix.T
-        size = np.sqrt(gram.diagonal())
-        beside = np.abs(gram - np.diag(gram.diagonal()))
-        # Principal axes are orthogonal up to rounding: they count as orthogonal.
-        rounding = 8 * np.sqrt(self.features) * np.finfo(gram.dtype).eps * np.outer(size, size)
-        return np.ascontiguousarray(gram.diagonal()) if (beside <= rounding).all() else gram
 
     def packed_of_variances(self, variances: Matrix) -> Array:
         # Entry (r, c) is Σ_k V_ik A_rk A_ck: a matrix product for all samples at once.
@@ -137,163 +132,91 @@ class MatrixMap(LinearMap):
         return packed
 
 
-class ScaleMap(LinearMap):
-    """x → d x, feature by feature; d of shape (n,) for all samples or (l, n) for each."""
+class PickMap(LinearMap):
+    """x → some of its features, each times a factor.
 
-    name = "d"
+    Parameters
+    ----------
+    columns : array of shape (m,)
+        The indices of the features.
+    features : int
+        How many there are.
+    factors : array of shape (m,) or (l, m), optional
+        Factors for all samples, or for each; by default 1.
+    """
 
-    def __init__(self, factors: Array) -> None:
-        self.factors = factors
-        self.features = self.outputs = factors.shape[-1]
-        self.samples = len(factors) if factors.ndim == 2 else None
-
-    def rows(self, vectors: Array, owner: Array) -> Array:
-        d = self.factors if self.samples is None else self.factors[owner]
-        return np.asarray(vectors * d.astype(vectors.dtype))
-
-    def variances(self, variances: Matrix) -> Matrix:
-        squares = np.square(self.factors, dtype=np.float64).astype(variances.dtype)
-        return variances.multiply(squares).tocsr() if is_sparse(variances) else variances * squares
-
-    def entries(self) -> Array:
-        return self.factors
-
-    def gram(self) -> Array:
-        return np.square(self.factors, dtype=np.float64)
-
-
-class SelectMap(LinearMap):
-    """x → some of its features, by their indices."""
-
-    name = "columns"
-
-    def __init__(self, columns: Array, features: int) -> None:
+    def __init__(self, columns: Array, features: int, factors: Array | None = None, name: str = "A") -> None:
         self.columns = columns
         self.features = features
         self.outputs = len(columns)
+        self.factors = factors
+        self.name = name
+        if factors is not None and factors.ndim == 2:
+            self.samples = len(factors)
+
+    def _picked(self, a: Matrix) -> Matrix:
+        keeps_all = self.outputs == self.features and (self.columns == np.arange(self.features)).all()
+        return a if keeps_all else a[:, self.columns]
 
     def rows(self, vectors: Array, owner: Array) -> Array:
-        return vectors[:, self.columns]
+        picked = self._picked(vectors)
+        if self.factors is None:
+            return np.asarray(picked)
+        d = self.factors if self.samples is None else self.factors[owner]
+        return np.asarray(picked * d.astype(vectors.dtype))
 
-    def inputs(self) -> Array:
-        return np.isin(np.arange(self.features), self.columns)
+    def entries(self) -> Array | None:
+        return self.factors
 
-    def variances(self, variances: Matrix) -> Matrix:
-        return variances[:, self.columns]
-
-    def gram(self) -> Array:
-        return np.ones(self.outputs)
-
-
-class DirectionMap(LinearMap):
-    """x → (I - u_i u_iᵀ) x / r_i: the Jacobian of x/|x| at r_i u_i, never written out."""
-
-    def __init__(self, directions: Array, lengths: Array) -> None:
-        self.directions = directions
-        self.lengths = lengths
-        self.samples = len(lengths)
-        self.features = self.outputs = directions.shape[1]
-
-    def rows(self, vectors: Array, owner: Array) -> Array:
-        u = self.directions[owner]
-        r = self.lengths[owner, np.newaxis]
-        along = np.einsum("kn,kn->k", vectors, u)[:, np.newaxis]
-        return np.asarray((vectors - along * u) / r, dtype=vectors.dtype)
-
-
-class ComposedMap(LinearMap):
-    """x → B (A x)."""
-
-    def __init__(self, first: LinearMap, second: LinearMap) -> None:
-        self.first = first
-        self.second = second
-        self.features = first.features
-        self.outputs = second.outputs
-        self.samples = second.samples if first.samples is None else first.samples
-        self.exact = first.exact and second.exact
-
-    def rows(self, vectors: Array, owner: Array) -> Array:
-        return self.second.rows(self.first.rows(vectors, owner), owner)
-
-    def inputs(self) -> Array:
-        if not isinstance(self.first, SelectMap):
-            return self.first.inputs()
-        return np.isin(np.arange(self.features), self.first.columns[self.second.inputs()])
-
-    def variances(self, variances: Matrix) -> Matrix:
-        between = self.first.variances(variances)
-        return None if between is None else self.second.variances(between)
-
-    def gram(self) -> Array:
-        # The rows of a choice of columns are orthonormal.
-        return self.second.gram() if isinstance(self.first, SelectMap) else _gram_of(self)
-
-
-class StackedMap(LinearMap):
-    """x → (A x, B x, ...): outputs of different maps are correlated if these share features."""
-
-    def __init__(self, maps: Sequence[LinearMap]) -> None:
-        self.maps = list(maps)
-        self.features = self.maps[0].features
-        self.outputs = sum(part.outputs for part in self.maps)
-        self.samples = next((part.samples for part in self.maps if part.samples is not None), None)
-        self.exact = all(part.exact for part in self.maps)
-
-    def rows(self, vectors: Array, owner: Array) -> Array:
-        return np.concatenate([part.rows(vectors, owner) for part in self.maps], axis=1)
-
-    def inputs(self) -> Array:
-        return np.asarray(np.any([part.inputs() for part in self.maps], axis=0))
-
-    @property
-    def disjoint(self) -> bool:
-        """Whether no feature is used by two of the maps."""
-        return bool((np.sum([part.inputs() for part in self.maps], axis=0) <= 1).all())
-
-    def variances(self, variances: Matrix) -> Matrix:
-        if not self.disjoint:
-            return None
-        pieces = [part.variances(variances) for part in self.maps]
-        return None if any(piece is None for piece in pieces) else stack_columns(pieces)
-
-    def gram(self) -> Array:
-        if not self.disjoint:
-            return _gram_of(self)
-        pieces = [part.gram() for part in self.maps]
-        if all(piece.ndim == 1 for piece in pieces):
-            return np.concatenate(pieces)
-        out = np.zeros((self.outputs, self.outputs))
-        first = 0
-        for piece in pieces:
-            last = first + len(piece)
-            out[first:last, first:last] = np.diag(piece) if piece.ndim == 1 else piece
-            first = last
+    def pull(self, coef: Array) -> Array:
+        out = np.zeros((len(coef), self.features))
+        np.add.at(out.T, self.columns, (coef if self.factors is None else coef * self.factors).T)
         return out
 
+    def _repeats(self) -> bool:
+        return len(np.unique(self.columns)) < self.outputs
 
-def _gram_of(linear_map: LinearMap) -> Array:
-    """Return A Aᵀ of a map that is the same for all samples, written out."""
-    unit = np.eye(linear_map.features)
-    rows = linear_map.rows(unit, np.arange(linear_map.features))
-    return np.asarray(MatrixMap(rows.T).gram())
+    def variances(self, variances: Matrix) -> Matrix | None:
+        if self._repeats():
+            return None
+        picked = self._picked(variances)
+        if self.factors is None:
+            return picked
+        squares = np.square(self.factors, dtype=np.float64).astype(variances.dtype)
+        return picked.multiply(squares).tocsr() if is_sparse(picked) else picked * squares
 
-
-def reached(linear_map: LinearMap, uncertain: Array) -> Array:
-    """Return a mask of the outputs of a map that depend on the features marked `uncertain`."""
-    if isinstance(linear_map, ScaleMap):
-        return uncertain
-    if isinstance(linear_map, SelectMap):
-        return np.asarray(uncertain[linear_map.columns])
-    if isinstance(linear_map, ComposedMap):
-        return reached(linear_map.second, reached(linear_map.first, uncertain))
-    if isinstance(linear_map, StackedMap):
-        return np.concatenate([reached(part, uncertain) for part in linear_map.maps])
-    if isinstance(linear_map, MatrixMap):
-        return np.asarray(linear_map.matrix[:, uncertain].any(axis=1))
-    return np.full(linear_map.outputs, uncertain.any())
+    def gram(self) -> Array:
+        if self._repeats():
+            return super().gram()
+        return np.ones(self.outputs) if self.factors is None else np.square(self.factors, dtype=np.float64)
 
 
-def as_select_map(columns: ArrayLike, features: int | None) -> SelectMap:
+def scale_map(factors: Array) -> PickMap:
+    """Return x → d x, feature by feature; d of shape (n,) for all samples or (l, n) for each."""
+    return PickMap(np.arange(factors.shape[-1]), factors.shape[-1], factors, "d")
+
+
+def composed(first: LinearMap, second: LinearMap) -> LinearMap:
+    """Return x → B (A x) of two maps that are the same for all samples."""
+    if not (isinstance(first, PickMap) and isinstance(second, PickMap)):
+        return MatrixMap(first.pull(second.pull(np.eye(second.outputs))))
+    factors = first.factors if first.factors is None else first.factors[second.columns]
+    if second.factors is not None:
+        factors = second.factors if factors is None else factors * second.factors
+    return PickMap(first.columns[second.columns], first.features, factors)
+
+
+def stacked(maps: Sequence[LinearMap]) -> LinearMap:
+    """Return x → (A x, B x, ...) of maps that are the same for all samples."""
+    picks = [part for part in maps if isinstance(part, PickMap)]
+    if len(picks) < len(maps):
+        return MatrixMap(np.concatenate([part.pull(np.eye(part.outputs)) for part in maps]))
+    factors = [np.ones(part.outputs) if part.factors is None else part.factors for part in picks]
+    columns = np.concatenate([part.columns for part in picks])
+    return PickMap(columns, picks[0].features, np.concatenate(factors))
+
+
+def as_select_map(columns: ArrayLike, features: int | None) -> PickMap:
     """Return the map of indices or a mask of features; `features` is None if any number fits."""
     chosen = np.asarray(columns)
     if chosen.ndim != 1 or chosen.dtype.kind not in "biu" or chosen.size == 0:
@@ -310,4 +233,4 @@ def as_select_map(columns: ArrayLike, features: int | None) -> SelectMap:
         raise ValueError(f"columns: {columns!r} chooses none, or one that is not among {features} features")
     if len(np.unique(chosen)) < len(chosen):
         raise ValueError(f"columns: a feature is chosen twice in {columns!r}")
-    return SelectMap(chosen, features)
+    return PickMap(chosen, features, name="columns")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from ...propagate.linear import LinearMap, MatrixMap, ScaleMap, as_select_map
+from ...propagate.linear import LinearMap, MatrixMap, as_select_map, scale_map
 from ...support.arrays import blocks, in_blocks, roots
 from ...support.memory import require_memory
 from ...support.sparse import SparseRows
@@ -188,7 +188,7 @@ class Covariance(ABC):
         array([[[100.,   0.],
                 [  0.,   4.]]])
         """
-        return self.map(ScaleMap(as_float_array(d, "d", (1, 2), FINITE)))
+        return self.map(scale_map(as_float_array(d, "d", (1, 2), FINITE)))
 
     def select(self, columns: ArrayLike) -> Covariance:
         """Return the covariance of some features.
