@@ -105,6 +105,16 @@ def test_ours_is_judged_against_the_best_rival_in_hindsight(gain, verdict):
     assert figures["head to head"]["the best in hindsight"][verdict] == 1
 
 
+def test_a_stack_is_not_a_single_rival():
+    records = ten_splits(gain=0.05) + ten_splits("kepler-noisy", gain=0.05)
+    for record in records:
+        if record["system"] == STACK and record["row"] == "wdbc-noisy":
+            record["log-loss"] -= 0.2
+    found = rule.summary(records)["head to head"]
+    assert found["the best in hindsight"] == {"better": 1, "unclear": 0, "worse": 1}
+    assert found["the best single rival in hindsight"] == {"better": 2, "unclear": 0, "worse": 0}
+
+
 def test_excess_rank_and_near_rows():
     figures = rule.summary(ten_splits() + ten_splits("kepler-noisy", gain=-0.1))
     standing = figures["systems"][rule.ALL]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import tables
-from .rule import ALL, ENOUGH, one_of_each_family, summary
+from .rule import ALL, BEST, BEST_SINGLE, ENOUGH, one_of_each_family, summary
 from .run import CURVE_SIZES, Record
 from .systems import DEFAULT, LINEAR, PUBLISHED, STACK
 from .tasks import GROUPS, ROWS
@@ -113,11 +113,12 @@ def sentence(figures: dict[str, Any]) -> str:
     if STACK in rivals:
         words += f"; a stack of eleven tuned rivals {_percent(standing[STACK]['mean'])}"
     words += "."
-    counts = figures["head to head"].get("the best in hindsight", {"better": 0, "worse": 0})
-    if splits[0] >= FEW:
+    found = figures["head to head"]
+    if splits[0] >= FEW and BEST_SINGLE in found:
         words += (
-            f" Two standard errors better than every rival: {counts['better']} rows; worse than the best in "
-            f"hindsight: {counts['worse']}."
+            f" By two standard errors, the default is better than the best single rival in hindsight in "
+            f"{found[BEST_SINGLE]['better']} rows and worse in {found[BEST_SINGLE]['worse']}; with the stack "
+            f"among the rivals, better in {found[BEST]['better']} and worse in {found[BEST]['worse']}."
         )
     lower = [name for name in rivals if standing[name]["mean"] < ours["mean"]]
     return words + (f" A lower mean excess has: {', '.join(lower)}." if lower else "")

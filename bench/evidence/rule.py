@@ -13,6 +13,7 @@ from .tasks import GROUPS, ROWS, Array, Row
 ENOUGH = 10  # splits of a row that is complete
 ALL = "all rows"
 MEASURES = ("accuracy", "calibration", "AUC")
+BEST, BEST_SINGLE = "the best in hindsight", "the best single rival in hindsight"
 
 
 class Gain(NamedTuple):
@@ -50,6 +51,11 @@ def is_rival(system: str) -> bool:
     return system not in (DEFAULT, LINEAR)
 
 
+def is_single(system: str) -> bool:
+    """Tell whether a rival is one trained model: neither a stack nor published figures."""
+    return is_rival(system) and system not in (STACK, PUBLISHED)
+
+
 def judge(records: list[Record], row: Row) -> dict[str, Any] | None:
     """Return what is known about a row: mean losses, ours against the best rival in hindsight and each."""
     found = tables(records, row.name)
@@ -61,6 +67,7 @@ def judge(records: list[Record], row: Row) -> dict[str, Any] | None:
     means = {name: float(values.mean()) for name, values in losses.items()}
     best = min(means, key=lambda name: means[name])
     rival = min(filter(is_rival, means), key=lambda name: means[name], default=best)
+    single = min(filter(is_single, means), key=lambda name: means[name], default=best)
     against = {name: gain(losses[name], losses[DEFAULT], row.shared) for name in losses if is_rival(name)}
     near = [name for name in losses if _is_near(gain(losses[name], losses[best], row.shared))]
     order = sorted(means, key=lambda name: means[name])
@@ -77,6 +84,7 @@ def judge(records: list[Record], row: Row) -> dict[str, Any] | None:
         "near": near,
         "best": best,
         "rival": rival,
+        "single rival": single,
         "against": {name: {"gain": g.mean, "se": g.se, "verdict": g.verdict} for name, g in against.items()},
         "measures": {name: _means(found[name], MEASURES) for name in (DEFAULT, rival)},
         "seconds": {name: _means(s, ("seconds",)).get("seconds") for name, s in found.items()},
@@ -130,8 +138,9 @@ def head_to_head(rows: dict[str, Any]) -> dict[str, Any]:
     """Count rows in which ours is better or worse than a rival by two standard errors."""
     found: dict[str, Any] = {}
     for row in rows.values():
-        both = {**row["against"], "the best in hindsight": row["against"].get(row["rival"])}
-        for rival, entry in both.items():
+        against = row["against"]
+        chosen = {BEST: against.get(row["rival"]), BEST_SINGLE: against.get(row["single rival"])}
+        for rival, entry in (against | chosen).items():
             if entry is not None:
                 counts = found.setdefault(rival, {"better": 0, "unclear": 0, "worse": 0})
                 counts[entry["verdict"]] += 1
