@@ -1,14 +1,21 @@
 """What a Dask cluster on this machine costs beyond computing: a round, and a whole fit beside local threads.
 
 python -m bench.dask_rounds --out bench/results/dask.json
+python -m bench.dask_rounds --soak 30 --out bench/results/soak.json
+
+`--soak` fits for some minutes while workers are killed at random: same bits, no hang, flat memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import platform
+import random
+import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -31,12 +38,12 @@ def both(block: int, rows: int) -> Any:
     return np.hstack(some(block, rows)[:2])
 
 
-def cluster_of(workers: int) -> Any:
+def cluster_of(workers: int, **more: Any) -> Any:
     """Processes with one thread each."""
     import distributed
 
     return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50, **more
     )
 
 
@@ -138,22 +145,95 @@ def a_fit(megabytes: int, repeats: int) -> dict[str, Any]:
     return found
 
 
+class Killer:
+    """Kills one of two workers now and then, as long as both are there."""
+
+    def __init__(self, cluster: Any, pause: float) -> None:
+        self.cluster, self.pause, self.kills = cluster, pause, 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._over.wait(random.expovariate(1 / self.pause)):
+            alive = [nanny.pid for nanny in self.cluster.workers.values() if nanny.pid]
+            if len(alive) == len(self.cluster.scheduler.workers) == 2:
+                os.kill(random.choice(alive), signal.SIGKILL)
+                self.kills += 1
+
+    def stop(self) -> None:
+        """No kill after this."""
+        self._over.set()
+        self._thread.join()
+
+
+def soak(minutes: float, pause: float) -> list[dict[str, float]]:
+    """Fits while workers are killed, every `pause` seconds on average; each must have the bits of memory."""
+    import dask
+    import dask.array as da
+    import distributed
+
+    import svmgsu
+    import svmgsu.dask
+
+    X, E, y = some(0, 10_000)
+    known = svmgsu.train(X, y, std=E, probability=False)
+    dX, dE = (da.from_array(a, chunks=(2000, -1)) for a in (X, E))
+    seen: list[dict[str, float]] = []
+    # A worker that was killed twice comes back.
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        cluster_of(2, death_timeout=600) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        killer = Killer(cluster, pause)
+        fits, longest, began = 0, 0.0, time.monotonic()
+        while time.monotonic() - began < 60 * minutes:
+            start = time.monotonic()
+            found = svmgsu.dask.train(client, dX, y, std=dE, probability=False, timeout=600)
+            assert np.array_equal(found.coef_, known.coef_), "another plane than in memory"
+            fits += 1
+            del found
+            gc.collect()
+            longest = max(longest, time.monotonic() - start)
+            if fits % 10 == 0:
+                pages = int(Path("/proc/self/statm").read_text().split()[1])
+                facts = {
+                    "seconds": round(time.monotonic() - began),
+                    "fits": fits,
+                    "kills": killer.kills,
+                    "resident_mb": round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6),
+                    "futures": len(client.futures),
+                    "tasks": len(cluster.scheduler.tasks),
+                    "longest_fit_seconds": round(longest, 1),
+                }
+                seen.append(facts)
+                print(facts, flush=True)
+        killer.stop()
+    return seen
+
+
 def main() -> None:
     """Prints the figures, and writes them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=500, help="of each of two workers")
     parser.add_argument("--repeats", type=int, default=3, help="fits of each kind; 0 for rounds alone")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="fit while workers are killed instead")
+    parser.add_argument("--pause", type=float, default=10.0, help="seconds between kills, on average")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    found: dict[str, Any] = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "load": os.getloadavg(),
-        "rounds": [a_round(workers) for workers in (1, 2, 3, 4)],
-    }
-    print(json.dumps(found, indent=1), flush=True)
-    if args.repeats:
-        found["fit"] = a_fit(args.megabytes, args.repeats)
-        print(json.dumps(found["fit"], indent=1))
+    found: Any
+    if args.soak:
+        found = soak(args.soak, args.pause)
+    else:
+        found = {
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+            "load": os.getloadavg(),
+            "rounds": [a_round(workers) for workers in (1, 2, 3, 4)],
+        }
+        if args.repeats:
+            found["fit"] = a_fit(args.megabytes, args.repeats)
+        print(json.dumps(found, indent=1))
     if args.out:
         args.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +64,11 @@ class Files:
         X = block[np.arange(self.samples) % len(block)]
         ids = [f"doc_{i}" for i in range(self.samples)]
         self.means, self.diagonal, self.full = folder / "means", folder / "diagonal", folder / "full"
-        self.svmlight, self.short, self.short_svmlight = folder / "svmlight", folder / "short", folder / "svm"
+        self.svmlight, self.short = folder / "svmlight", folder / "short"
         svmgsu.io.write(svmgsu.Gaussians(X, svmgsu.Diagonal(X * X)), self.means, cov=self.diagonal, ids=ids)
         svmgsu.io.write(X, self.svmlight, format="svmlight", y=np.ones(len(X)))
-        few = X[: len(X) // PLAIN_SHARE]
-        svmgsu.io.write(few, self.short)
-        packed = np.abs(block[:, : FEATURES // 2])
-        self._write_full(packed, megabytes)
+        svmgsu.io.write(X[: len(X) // PLAIN_SHARE], self.short)
+        self._write_full(np.abs(block[:, : FEATURES // 2]), megabytes)
 
     def _write_full(self, rows: np.ndarray, megabytes: float) -> None:
         """Both triangles of matrices of 100 features, row after row."""
@@ -82,66 +81,31 @@ class Files:
                 i += 1
 
 
-def parse(path: Path, format: Any, threads: int) -> float:
-    def run() -> None:
-        _core.read_rows(str(path), format, path.name, 2**31 - 1, "", False, False, False, threads)
+def measure(megabytes: float, digits: int, repeat: int) -> dict[str, Any]:
+    """Megabytes per second of every reader."""
 
-    return seconds_of(run)
+    def parse(path: Path, format: Any) -> Callable[[], Any]:
+        return lambda: _core.read_rows(str(path), format, path.name, 2**31 - 1, "", False, False, False, 1)
 
-
-def measure_parsers(megabytes: float, digits: int, repeat: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         files = Files(Path(name), megabytes, digits)
-        rivals = {
-            "means": lambda: parse(files.means, "means", 1),
-            "diagonal covariances": lambda: parse(files.diagonal, "covariances", 1),
-            "full covariances": lambda: parse(files.full, "covariances", 1),
-            "io.read, means": lambda: seconds_of(
-                lambda: svmgsu.io.read(files.means, format="text", threads=1)
+        readers: dict[str, tuple[Path, Callable[[], Any]]] = {
+            "means": (files.means, parse(files.means, "means")),
+            "diagonal covariances": (files.diagonal, parse(files.diagonal, "covariances")),
+            "full covariances": (files.full, parse(files.full, "covariances")),
+            "io.read, means": (
+                files.means,
+                lambda: svmgsu.io.read(files.means, format="text", threads=1),
             ),
-            "svmlight": lambda: seconds_of(lambda: svmgsu.io.read_svmlight(files.svmlight, threads=1)),
-            "load_svmlight_file": lambda: seconds_of(lambda: load_svmlight_file(str(files.svmlight))),
-            "plain Python": lambda: seconds_of(lambda: plain_reader(files.short)),
+            "svmlight": (files.svmlight, lambda: svmgsu.io.read_svmlight(files.svmlight, threads=1)),
+            "load_svmlight_file": (files.svmlight, lambda: load_svmlight_file(str(files.svmlight))),
+            "plain Python": (files.short, lambda: plain_reader(files.short)),
         }
-        sizes = {
-            "means": files.means,
-            "diagonal covariances": files.diagonal,
-            "full covariances": files.full,
-            "io.read, means": files.means,
-            "svmlight": files.svmlight,
-            "load_svmlight_file": files.svmlight,
-            "plain Python": files.short,
-        }
-        bytes_ = {rival: path.stat().st_size for rival, path in sizes.items()}
-        best = interleaved(rivals, repeat, budget=120.0)
-    speed = {rival: bytes_[rival] / 1e6 / best[rival] for rival in rivals}
+        bytes_ = {reader: path.stat().st_size for reader, (path, _) in readers.items()}
+        runs = {reader: partial(seconds_of, run) for reader, (_, run) in readers.items()}
+        best = interleaved(runs, repeat, budget=120.0)
+    speed = {reader: bytes_[reader] / 1e6 / best[reader] for reader in readers}
     return {"digits": digits, "megabytes": bytes_["means"] / 1e6, "megabytes_per_second": speed}
-
-
-def measure_join(counts: list[int], repeat: int) -> list[dict[str, float]]:
-    """Three files of short lines whose ids are in different orders."""
-    rng = np.random.default_rng(1)
-    out = []
-    for count in counts:
-        with tempfile.TemporaryDirectory() as name:
-            paths = [Path(name) / part for part in ("means", "labels", "cov")]
-            for path, line in zip(paths, ("doc_{} 1:1\n", "doc_{} 1\n", "doc_{}: 0.5\n"), strict=True):
-                path.write_text("".join(line.format(i) for i in rng.permutation(count)))
-            rows = [
-                _core.read_rows(str(p), f, p.name, 2**31 - 1, "", False, False, False, 1)
-                for p, f in zip(paths, ("means", "labels", "covariances"), strict=True)
-            ]
-            best = interleaved(
-                {
-                    "join": lambda rows=rows: seconds_of(lambda: _core.join(rows)),
-                    "io.read": lambda paths=paths: seconds_of(
-                        lambda: svmgsu.io.read(*paths, format="text", threads=1)
-                    ),
-                },
-                repeat,
-            )
-            out.append({"ids": count, **best})
-    return out
 
 
 def report(results: dict[str, Any]) -> str:
@@ -165,13 +129,6 @@ def report(results: dict[str, Any]) -> str:
             sklearn, plain = value / speed["load_svmlight_file"], value / speed["plain Python"]
             lines.append(f"| {rival} | {value:.0f} | {sklearn:.1f} | {plain:.0f} |")
         lines.append("")
-    lines += ["Joining three files whose ids are in different orders:", ""]
-    lines += ["| ids | join, ms | ns an id | read_text in all, ms |", "|---|---|---|---|"]
-    for row in results["join"]:
-        lines.append(
-            f"| {row['ids']:,} | {1e3 * row['join']:.1f} | {1e9 * row['join'] / row['ids']:.0f} "
-            f"| {1e3 * row['read_text']:.1f} |"
-        )
     return "\n".join(lines) + "\n"
 
 
@@ -185,8 +142,7 @@ def main() -> int:
     megabytes = args.megabytes or (10.0 if args.quick else 200.0)
     results: dict[str, Any] = {"machine": machine(), "repeat": args.repeat, "parsers": []}
     for digits in (6, 17):
-        results["parsers"].append(measure_parsers(megabytes, digits, args.repeat))
-    results["join"] = measure_join([10_000, 40_000, 200_000, 1_000_000], args.repeat)
+        results["parsers"].append(measure(megabytes, digits, args.repeat))
     args.output.mkdir(parents=True, exist_ok=True)
     text = report(results)
     (args.output / "io.md").write_text(text)

@@ -4,7 +4,7 @@ python -m bench.streamed --size 300MB --limit 512MB --folder /tmp
 
 makes float32 samples with variances of each feature (100 features), and trains in a process whose memory is
 limited (RLIMIT_DATA), to 1e-3 and to 1e-6. Bytes are those of /proc/self/io; raw reading is that of the same
-files in order. `--passes` compares single passes instead: raw and over the numbers, in turn.
+files in order.
 """
 
 from __future__ import annotations
@@ -23,17 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
+from svmgsu.outofcore.open import memory_of
+
 FEATURES = 100
 ROWS = 20_000  # made at a time
-UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-
-
-def size_of(text: str) -> int:
-    """Bytes of a text such as 300MB."""
-    found = re.fullmatch(r"([\d.]+)\s*([KMG]?B?)", text.strip().upper())
-    if not found or found[2] not in UNITS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 300MB")
-    return int(float(found[1]) * UNITS[found[2]])
 
 
 def make(folder: Path, size: int) -> int:
@@ -106,49 +99,13 @@ def raw(folder: Path) -> float:
     return time.perf_counter() - began
 
 
-def passes(folder: Path, samples: int, memory: int, times: int = 7) -> dict[str, float]:
-    """The least seconds, by the clock and of the processor, of raw readings and of passes, in turn."""
-    import svmgsu
-    from svmgsu import _core
-    from svmgsu.outofcore.training import Files
-
-    shape = (samples, FEATURES)
-    X, V = (
-        np.memmap(folder / name, dtype=np.float32, mode="r", shape=shape) for name in ("means", "variances")
-    )
-    labels = np.load(folder / "labels.npy")
-    store = Files(svmgsu.open(X, None, V, memory=memory))
-    found: dict[str, float] = {}
-    options = _core.Options()
-    options.lam, options.max_iterations = 1e-3, 0
-    w = np.random.default_rng(0).normal(size=FEATURES) / 10
-    for _ in range(times):
-        for name in ("raw", "float32"):
-            data = None
-            if name != "raw":
-                data = store._core(labels, None, "classification", 1.0, memory)
-            clock, processor = time.perf_counter(), time.process_time()
-            if data is None:
-                raw(folder)
-            else:
-                _core.solve(data, options, None, w, 0.0)
-            for what, value in (
-                ("seconds", time.perf_counter() - clock),
-                ("processor seconds", time.process_time() - processor),
-            ):
-                key = f"{name}, {what}"
-                found[key] = min(found.get(key, float("inf")), value)
-    return found
-
-
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--size", type=size_of, default=size_of("300MB"))
-    parser.add_argument("--limit", type=size_of, default=size_of("512MB"))
-    parser.add_argument("--memory", type=size_of, default=size_of("256MB"), help="of the core")
+    parser.add_argument("--size", type=memory_of, default=memory_of("300MB"))
+    parser.add_argument("--limit", type=memory_of, default=memory_of("512MB"))
+    parser.add_argument("--memory", type=memory_of, default=memory_of("256MB"), help="of the core")
     parser.add_argument("--folder", default=None)
-    parser.add_argument("--passes", action="store_true", help="compare single passes")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--samples", type=int, default=0, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -159,10 +116,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
         samples = make(Path(name), args.size)
         print(f"{samples} samples of {FEATURES} features, {8 * FEATURES * samples / 1e6:.0f} MB")
-        if args.passes:
-            found = passes(Path(name), samples, args.memory)
-            print(json.dumps({key: round(value, 4) for key, value in found.items()}, indent=1))
-            return
         for tolerance in (1e-3, 1e-6):
             command = [sys.executable, "-m", "bench.streamed", "--child", name, str(tolerance)]
             command += ["--samples", str(samples), "--limit", str(args.limit), "--memory", str(args.memory)]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from bench import __main__ as command
-from bench import baseline, passes, problems, rivals, solver_tables, solvers, timing
+from bench import baseline, passes, problems, rivals, solver_tables, solvers
 from bench.rows import Case, Row
 
 LAM = 1e-2
@@ -60,13 +60,6 @@ def test_sparse_objective_agrees():
 def test_a_figure_meets_its_target_or_not(figure, target, less, met):
     assert Row("a", figure, target, less=less).met is met
     assert Row("a", figure).met is None
-
-
-# Report
-
-
-def results(**more):
-    return {"machine": timing.machine(), "quick": False, "repeat": 3, "skipped": {}} | more
 
 
 # Comparison with an earlier run
