@@ -105,20 +105,20 @@ def sentence(figures: dict[str, Any]) -> str:
     data = {row["title"].split(",")[0].split()[0] for row in rows.values()}
     words = (
         f"In {len(rows)} rows on {len(data)} data sets ({_range(splits)} splits each), the loss of default "
-        f"settings is on average {_percent(ours['mean'])} above that of the best system of a row "
+        f"settings is on average {_percent(ours['mean'])} above the best system's "
         f"({_percent(ours['worst'])} in the worst row)"
     )
     if single:
         words += f"; the best tuned rival, {single[0]}, {_percent(standing[single[0]]['mean'])}"
     if STACK in rivals:
-        words += f"; a stack of eleven tuned rivals {_percent(standing[STACK]['mean'])}"
+        words += f"; a stack of eleven {_percent(standing[STACK]['mean'])}"
     words += "."
     found = figures["head to head"]
     if splits[0] >= FEW and BEST_SINGLE in found:
         words += (
-            f" By two standard errors, the default is better than the best single rival in hindsight in "
-            f"{found[BEST_SINGLE]['better']} rows and worse in {found[BEST_SINGLE]['worse']}; with the stack "
-            f"among the rivals, better in {found[BEST]['better']} and worse in {found[BEST]['worse']}."
+            f" Against the best single rival in hindsight it is better by two standard errors in "
+            f"{found[BEST_SINGLE]['better']} rows, worse in {found[BEST_SINGLE]['worse']}; with the stack "
+            f"{found[BEST]['better']} and {found[BEST]['worse']}."
         )
     lower = [name for name in rivals if standing[name]["mean"] < ours["mean"]]
     return words + (f" A lower mean excess has: {', '.join(lower)}." if lower else "")
@@ -313,7 +313,7 @@ def block(figures: dict[str, Any]) -> str:
         )
         return "\n".join([START, words, END])
     alt = "Loss above that of the best system of a row: mean and worst row of each system"
-    unfinished = "" if is_complete(figures) else " Preliminary: the run is not complete."
+    unfinished = "" if is_complete(figures) else " Preliminary."
     links = "([all figures](bench/results/evidence.md), [protocol](bench/evidence/PROTOCOL.md))"
     return "\n".join(
         [START, f"![{alt}](docs/images/{PICTURE})", "", f"{sentence(figures)}{unfinished} {links}", END]
