@@ -1,20 +1,21 @@
 """What all kinds of covariance share: slices, sums, factors, linear maps, files.
 
-A kind needs `terms` and `take`. It may replace `independent`, `matrices`, `diagonals`, `noise`,
-`directions`, `_mapped` and `joined`, whose defaults go by way of full matrices, where it knows something
-cheaper; `arrays` and `from_arrays` say how it is saved.
+A kind needs `terms` and `take`. It may replace `independent`, `matrices`, `diagonals`, `directions`, `noise`,
+`_mapped` and `joined`, whose defaults go by way of full matrices, where it knows something cheaper; `arrays`
+and `from_arrays` say how it is saved.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
+from ... import _core
 from ...propagate.linear import LinearMap, MatrixMap, as_select_map, scale_map
-from ...support.arrays import blocks, in_blocks, roots
+from ...support.arrays import blocks, dense, in_blocks, roots
 from ...support.memory import require_memory
 from ...support.sparse import SparseRows
 from ...support.validation import FINITE, Array, ArrayLike, FloatArray, Matrix, as_float_array
@@ -22,8 +23,9 @@ from ...support.validation import FINITE, Array, ArrayLike, FloatArray, Matrix, 
 if TYPE_CHECKING:
     from .full import Full
 
+Kind = TypeVar("Kind", bound="Covariance")
 Psd: TypeAlias = Literal["clip", "strict"]
-Terms = tuple[tuple[Any, float], ...]
+Terms: TypeAlias = tuple[tuple[_core.Covariance, float], ...]
 READERS: dict[str, type[Covariance]] = {}  # by the key of an .npz file: the kind that it holds
 
 
@@ -87,9 +89,7 @@ class Covariance(ABC):
 
     def each_variance(self, n_samples: int) -> Array | None:
         """Return the variances of `n_samples` samples, (l,), if they are isotropic; otherwise None."""
-        from .isotropic import Isotropic
-
-        return np.broadcast_to(self.variances, n_samples) if isinstance(self, Isotropic) else None
+        return None
 
     def independent(self, n_samples: int, n_features: int) -> Matrix | None:
         """Return variances (`n_samples`, `n_features`), dense or CSR, or None if it holds anything else."""
@@ -103,6 +103,9 @@ class Covariance(ABC):
 
     def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         """Return the variances of all values, (`n_samples`, `n_features`); `y` tells classes apart."""
+        known = self.independent(n_samples, n_features)
+        if known is not None:
+            return dense(known).astype(np.float64)
         out = np.empty((n_samples, n_features))
         for part in blocks(n_samples, n_features**2):
             out[part] = np.diagonal(self.matrices(part, n_features, y), axis1=1, axis2=2)
@@ -111,9 +114,13 @@ class Covariance(ABC):
 
     def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
         """Draw from N(0, Σ_i) with `rng`: `shape` is (l, k, n) for k draws each; `y` tells classes apart."""
-        out = rng.standard_normal(shape)
-        for part in blocks(shape[0], shape[2] ** 2):
-            out[part] = out[part] @ roots(self.matrices(part, shape[2], y))
+        count, k, n = shape
+        if self.is_diagonal:
+            return rng.standard_normal(shape) * np.sqrt(self.diagonals(count, n, y))[:, np.newaxis, :]
+        out = np.empty(shape)
+        for part in blocks(count, n * n):
+            factors = self.directions(part, n, y)
+            out[part] = rng.standard_normal((len(factors), k, factors.shape[1])) @ factors
         return out
 
     def as_full(self, n_samples: int, n_features: int, y: ArrayLike = None) -> Full:
@@ -129,9 +136,14 @@ class Covariance(ABC):
 
         return Full.from_packed(in_blocks(n_samples, n_features**2, triangles))
 
-    def directions(self, rows: slice, n_features: int) -> FloatArray:
-        """Return factors (k, r, `n_features`) of some `rows`: F_i with F_iᵀF_i = Σ_i."""
-        return np.asarray(roots(self.matrices(rows, n_features)))
+    def directions(self, rows: slice, n_features: int, y: ArrayLike = None) -> FloatArray:
+        """Return factors (k, r, `n_features`) of some `rows`, F_iᵀF_i = Σ_i; `y` tells classes apart."""
+        if not self.is_diagonal:
+            return np.asarray(roots(self.matrices(rows, n_features, y)))
+        chosen = np.arange(rows.start, rows.stop)
+        labels = None if y is None else np.asarray(y)[chosen]
+        each = self.take(chosen).diagonals(len(chosen), n_features, labels)
+        return np.asarray(np.sqrt(each)[:, :, np.newaxis] * np.eye(n_features))
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         """Return the covariance after a map that fits."""
@@ -207,7 +219,7 @@ class Covariance(ABC):
         return self.map(as_select_map(columns, self.n_features))
 
     @classmethod
-    def joined(cls, covs: Sequence[Any], counts: Sequence[int], n: int) -> Covariance:
+    def joined(cls: type[Kind], covs: Sequence[Kind | None], counts: Sequence[int], n: int) -> Covariance:
         """Join covariances of this kind, one below the other.
 
         `covs` has one of each part, or None for zeros; `counts` are the samples of each part, n the features.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from ...support.validation import (
     VARIANCES,
     Array,
     ArrayLike,
-    FloatArray,
     Matrix,
     as_float_array,
     is_sparse,
@@ -77,16 +75,6 @@ class Diagonal(Covariance):
     def independent(self, n_samples: int, n_features: int) -> Matrix:
         return self.matrix
 
-    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
-        return dense(self.matrix).astype(np.float64)
-
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
-        return independent_noise(rng, shape, dense(self.matrix))
-
-    def directions(self, rows: slice, n_features: int) -> FloatArray:
-        each = np.sqrt(dense(self.matrix[rows]).astype(np.float64))
-        return np.asarray(each[:, :, np.newaxis] * np.eye(n_features))
-
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         variances = self.matrix
         if variances.dtype == np.float32 and not linear_map.suits_single(variances):
@@ -102,14 +90,12 @@ class Diagonal(Covariance):
 
     @classmethod
     def joined(cls, covs: Sequence[Diagonal | None], counts: Sequence[int], n: int) -> Covariance:
-        zeros: Any = np.zeros
-        if all(cov is None or is_sparse(cov.matrix) for cov in covs):
-            import scipy.sparse
-
-            zeros = scipy.sparse.csr_array
-        each = [
-            zeros((count, n)) if cov is None else cov.matrix for cov, count in zip(covs, counts, strict=True)
-        ]
+        each: list[Matrix] = []
+        sparse = next((cov.matrix for cov in covs if cov is not None and is_sparse(cov.matrix)), None)
+        for cov, count in zip(covs, counts, strict=True):
+            # Zeros are sparse where others are; what is dense makes all dense.
+            zeros = np.zeros((count, n)) if sparse is None else type(sparse)((count, n))
+            each.append(zeros if cov is None else cov.matrix)
         return Diagonal(stack_rows(each), check=False)
 
     def arrays(self, n_samples: int, n_features: int, y: ArrayLike) -> dict[str, Array]:
@@ -118,10 +104,3 @@ class Diagonal(Covariance):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], psd: Psd) -> Covariance:
         return Diagonal(matrix_of(arrays, "var"))
-
-
-def independent_noise(rng: np.random.Generator, shape: tuple[int, int, int], variances: Array) -> FloatArray:
-    """Draw independent values; `variances` is (l, n) or (l, 1)."""
-    out = rng.standard_normal(shape)
-    out *= np.sqrt(variances)[:, np.newaxis, :]
-    return out

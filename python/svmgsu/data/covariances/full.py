@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import _core
-from ...support.arrays import in_blocks, roots
 from ...support.errors import InvalidValue, option
 from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_finite
 from .base import Covariance, Psd, Terms
@@ -107,14 +106,6 @@ class Full(Covariance):
         place = np.empty((n_features, n_features), dtype=np.int64)
         place[row, column] = place[column, row] = np.arange(len(row))
         return self.packed[rows][:, place]
-
-    def factored(self) -> Covariance:
-        """Return the same covariances as factors."""
-        from .low_rank import LowRank  # which knows the kinds that stand above this one
-
-        n = self.n_features
-        each = in_blocks(len(self.packed), n * n, lambda part: roots(self.matrices(part, n)))
-        return LowRank(each.astype(self.packed.dtype))
 
     def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         row, column = np.triu_indices(n_features)

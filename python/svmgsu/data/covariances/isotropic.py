@@ -10,9 +10,9 @@ import numpy as np
 from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import stored_as
-from ...support.validation import VARIANCES, Array, ArrayLike, FloatArray, as_float_array
+from ...support.validation import VARIANCES, Array, ArrayLike, as_float_array
 from .base import Covariance, Psd, Terms
-from .diagonal import Diagonal, independent_noise
+from .diagonal import Diagonal
 from .shared import Shared
 
 
@@ -51,14 +51,11 @@ class Isotropic(Covariance):
     def take(self, rows: Array) -> Covariance:
         return Isotropic(self.variances[rows], check=False) if self.variances.ndim else self
 
+    def each_variance(self, n_samples: int) -> Array:
+        return np.broadcast_to(self.variances, n_samples)
+
     def independent(self, n_samples: int, n_features: int) -> Array:
         return np.broadcast_to(self.variances.reshape(-1, 1), (n_samples, n_features))
-
-    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
-        return self.independent(n_samples, n_features).astype(np.float64)
-
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
-        return independent_noise(rng, shape, self.diagonals(shape[0], 1))
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         v = self.variances

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -98,29 +97,22 @@ class LowRank(Covariance):
         out = np.zeros((n_samples, n_features))
         if self.diagonal is not None:
             out += self.diagonal.diagonals(n_samples, n_features)
-        ranks = np.diff(self.start)
-        for part in blocks(n_samples, n_features * int(ranks.max(initial=1))):
-            filled = part.start + np.flatnonzero(ranks[part])
-            if len(filled):  # reduceat gives nonsense for a sample without factors
-                first, last = self.start[part.start], self.start[part.stop]
-                squares = np.square(self.factors[first:last], dtype=np.float64)
-                out[filled] += np.add.reduceat(squares, self.start[filled] - first)
+        for part in blocks(n_samples, n_features * int(np.diff(self.start).max(initial=1))):
+            out[part] += np.square(self._padded(part)).sum(axis=1)
         return out
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
-        out = np.zeros(shape) if self.diagonal is None else self.diagonal.noise(rng, shape)
-        for i, (a, b) in enumerate(itertools.pairwise(self.start)):
-            out[i] += rng.standard_normal((shape[1], b - a)) @ self.factors[a:b]
-        return out
-
-    def directions(self, rows: slice, n_features: int) -> FloatArray:
+    def _padded(self, rows: slice) -> FloatArray:
+        """Return the factors of some rows, (k, r, n), with zeros where a sample has fewer than r."""
         ranks = np.diff(self.start)
-        out = np.zeros((rows.stop - rows.start, int(ranks.max(initial=0)), n_features))
+        out = np.zeros((rows.stop - rows.start, int(ranks.max(initial=0)), self.factors.shape[1]))
         used = np.arange(out.shape[1]) < ranks[rows, np.newaxis]
         out[used] = self.factors[self.start[rows.start] : self.start[rows.stop]]
+        return out
+
+    def directions(self, rows: slice, n_features: int, y: ArrayLike = None) -> FloatArray:
         if self.diagonal is None:
-            return out
-        return np.concatenate([out, self.diagonal.directions(rows, n_features)], axis=1)
+            return self._padded(rows)
+        return np.concatenate([self._padded(rows), self.diagonal.directions(rows, n_features)], axis=1)
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         n, m = linear_map.features, linear_map.outputs

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...propagate.linear import LinearMap, MatrixMap
-from ...support.arrays import stack_columns
+from ...support.arrays import in_blocks, stack_columns
 from ...support.validation import Array, ArrayLike, FloatArray
 from .base import Covariance, Term, Terms, added
 from .diagonal import Diagonal
 from .full import Full
 from .isotropic import Isotropic
+from .low_rank import LowRank
 from .shared import Shared
 
 
@@ -58,8 +60,8 @@ class Sum(Covariance):
             out += np.sqrt(scale) * kind.noise(rng, shape, y)
         return out
 
-    def directions(self, rows: slice, n_features: int) -> FloatArray:
-        each = [np.sqrt(scale) * kind.directions(rows, n_features) for scale, kind in self.parts]
+    def directions(self, rows: slice, n_features: int, y: ArrayLike = None) -> FloatArray:
+        each = [np.sqrt(scale) * kind.directions(rows, n_features, y) for scale, kind in self.parts]
         return np.concatenate(each, axis=1)
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
@@ -93,19 +95,16 @@ def join(covs: Sequence[Covariance | None], counts: Sequence[int], n: int) -> Co
                 f"parts: part {i} has one covariance per class, which the others do not share: say which "
                 "class each sample has, by Shared(matrices, groups=y)"
             )
-    signatures = {tuple((scale, type(kind)) for scale, kind in own) for own in terms}
+    signatures = {tuple((scale, type(kind)) for scale, kind in own) for own in terms if own}
+    if not signatures:
+        return added(shared) if shared else None
     if len(signatures) == 1:
         # The scales stay outside, so that sums over the samples have the bits that they have of the whole.
         joined = [
-            (row[0][0], type(row[0][1]).joined([kind for _, kind in row], counts, n))
-            for row in zip(*terms, strict=True)
+            (scale, kind.joined([own[k][1] if own else None for own in terms], counts, n))
+            for k, (scale, kind) in enumerate(signatures.pop())
         ]
-        return added(shared + joined) if shared or joined else None
-    kind = type(next(own for own in terms if own)[0][1])
-    if all(not own or [(scale, type(each)) for scale, each in own] == [(1.0, kind)] for own in terms):
-        # One kind, which some parts do not have.
-        rest = kind.joined([own[0][1] if own else None for own in terms], counts, n)
-        return added([*shared, (1.0, rest)])
+        return added(shared + joined)
     covs = [added(own) if own else None for own in terms]
     if all(cov is None or cov.is_diagonal for cov in covs):
         each = [
@@ -156,7 +155,8 @@ def beside(covs: Sequence[Covariance], sizes: Sequence[int], count: int) -> Cova
             variances[:, first : first + size] = cov.diagonals(count, size)
         else:
             if isinstance(cov, Full) and 2 * size < total + 1:  # factors are smaller than triangles
-                cov = cov.factored()
+                factors = in_blocks(count, size * size, functools.partial(cov.directions, n_features=size))
+                cov = LowRank(factors.astype(cov.packed.dtype))
             terms += cov.map(MatrixMap(np.eye(total, size, -first))).parts
         first += size
     if variances.any() or not terms:
