@@ -291,14 +291,21 @@ def test_training_without_noise_is_what_others_call_it():
 # Subspaces
 
 
-def test_eigen_subspace_is_the_smallest_that_holds_more_than_the_share():
+def subspace(S, p):
+    """The eigenvalues and vectors that `truncate` keeps."""
+    F = reference.truncate(S[None], p).F[0]
+    values = (F**2).sum(axis=1)
+    return values, F.T / np.sqrt(values)
+
+
+def test_a_subspace_is_the_smallest_that_holds_more_than_the_share():
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
     S = Q @ np.diag([5.0, 3.0, 1.5, 0.5, 0.0]) @ Q.T
     for p, d in [(0.1, 1), (0.49, 1), (0.51, 2), (0.79, 2), (0.81, 3), (0.94, 3), (0.96, 4), (1.0, 4)]:
-        values, U = reference.eigen_subspace(S, p)
+        values, U = subspace(S, p)
         np.testing.assert_allclose(values, [5.0, 3.0, 1.5, 0.5][:d])
         np.testing.assert_allclose(U @ U.T, Q[:, :d] @ Q[:, :d].T, atol=1e-14)
-    assert len(reference.eigen_subspace(np.eye(2), 0.5)[0]) == 2  # half the trace is not more than half
+    assert len(subspace(np.eye(2), 0.5)[0]) == 2  # half the trace is not more than half
 
 
 def test_project_is_the_loss_in_the_subspace(data):
@@ -306,7 +313,7 @@ def test_project_is_the_loss_in_the_subspace(data):
     full = COVARIANCES["full"][1]
     Z, F = reference.project(X, full, 0.8)
     for i in range(L):
-        Lambda, U = reference.eigen_subspace(full[i], 0.8)
+        Lambda, U = subspace(full[i], 0.8)
         w_z, z = U.T @ w, U.T @ X[i]  # eq. (9), in the d_i coordinates of the subspace
         margin = scipy.stats.norm(1 - y[i] * (w_z @ z + b), np.sqrt(w_z**2 @ Lambda))
         loss = scipy.integrate.quad(margin.sf, 0, np.inf)[0]  # E max(0, D) = integral of P(D > t)

@@ -11,6 +11,7 @@ takes other losses and, for regression, targets as y, when d = y - (w.x + b).
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -24,7 +25,6 @@ __all__ = [
     "Objective",
     "SharedMatrix",
     "SplitMix64",
-    "eigen_subspace",
     "expected_hinge",
     "expected_loss",
     "normal_cdf",
@@ -102,23 +102,11 @@ def times(cov: Covariance, v: Array) -> Array:
 
 def quadratic(cov: Covariance, w: Array) -> Array:
     """Return w' Sigma_i w >= 0, of shape (l,), or (1,) where all samples share one covariance."""
-    if isinstance(cov, list):
-        return sum((quadratic(part, w) for part in cov), np.zeros(1))
-    if isinstance(cov, Factors):
-        return np.asarray(((cov.F @ w) ** 2).sum(axis=1))
-    if isinstance(cov, SharedMatrix):
-        q = np.maximum(cov.S @ w @ w, 0.0)
-        return np.asarray(np.atleast_1d(q) if cov.group is None else q[cov.group])
-    cov = np.asarray(0.0 if cov is None else cov)
-    if cov.ndim == 3:
-        return np.maximum(cov @ w @ w, 0.0)
-    return np.asarray(cov @ w**2 if cov.ndim == 2 else cov.reshape(-1) * (w @ w))
+    return np.maximum(times(cov, w) @ w, 0.0)
 
 
 def to_full(cov: Covariance, count: int, n: int) -> Array:
     """Return any covariance of `count` samples as matrices, of shape (count, n, n)."""
-    if isinstance(cov, np.ndarray) and cov.ndim == 3:
-        return cov.copy()
     columns = [np.broadcast_to(times(cov, unit), (count, n)) for unit in np.eye(n)]
     return np.stack(columns, axis=2)
 
@@ -143,16 +131,12 @@ def normal_pdf(r: npt.ArrayLike) -> Array:
         return np.asarray(np.exp(-0.5 * r * r) / math.sqrt(2.0 * math.pi))
 
 
-def _tail_ratio(x: Array) -> Array:
-    """Compute 1 - x R(x) for x >= 4, where R(x) = Phi(-x) / phi(x) is Mills' ratio.
-
-    Laplace's continued fraction is R = 1 / (x + t), t = 1 / (x + 2 / (x + 3 / (x + ...))), hence
-    1 - x R = t / (x + t): nothing cancels. Fifty levels are exact to rounding from x = 4 on.
-    """
+def _fraction(x: Array, first: int) -> Array:
+    """Compute k / (x + (k+1) / (x + (k+2) / (x + ...))) from k = `first` on: exact to rounding for x >= 4."""
     t = np.zeros_like(x)
-    for level in range(50, 0, -1):
+    for level in range(60, first - 1, -1):
         t = level / (x + t)
-    return t / (x + t)
+    return t
 
 
 def expected_hinge(d: npt.ArrayLike, s: npt.ArrayLike) -> tuple[Array, Array, Array]:
@@ -169,8 +153,11 @@ def expected_hinge(d: npt.ArrayLike, s: npt.ArrayLike) -> tuple[Array, Array, Ar
         r = np.where(s > 0, d / s, np.where(d > 0, np.inf, -np.inf))
         Phi, phi = normal_cdf(r), normal_pdf(r)
         loss = np.asarray(d * Phi + s * phi)
-        far = r < -4  # here the two terms cancel: L = s phi(r) (1 - x R(x)), x = -r
-        loss[far] = s[far] * phi[far] * _tail_ratio(-r[far])
+        # Far below zero the two terms cancel. With x = -r and Mills' ratio R = Phi(-x) / phi(x), which is
+        # 1 / (x + t) for Laplace's continued fraction t, L = s phi (1 - x R) = s phi t / (x + t).
+        far = r < -4
+        t = _fraction(-r[far], 1)
+        loss[far] = s[far] * phi[far] * t / (t - r[far])
         kappa = np.where(s > 0, phi / s, 0.0)
     return loss, Phi, kappa
 
@@ -184,10 +171,7 @@ def _upper(d: Array, s: Array) -> Array:
     square = np.asarray(d * loss + s * s * Phi)
     far = np.asarray((s > 0) & (d < -4 * s))
     x = -d[far] / s[far]
-    t = np.zeros_like(x)
-    for level in range(60, 2, -1):
-        t = level / (x + t)
-    square[far] = 2 * s[far] * loss[far] / (x + t)
+    square[far] = 2 * s[far] * loss[far] / (x + _fraction(x, 3))
     return square
 
 
@@ -325,8 +309,6 @@ class Objective:
         One of `LOSSES`.
     parameter : float, optional
         Parameter of the loss: epsilon, or Huber's delta.
-    smoothing : float, default=0
-        Its square is added to every s^2, which smooths the kinks of a loss.
     """
 
     def __init__(
@@ -338,7 +320,6 @@ class Objective:
         sample_weight: Array | None = None,
         loss: str = "hinge",
         parameter: float | None = None,
-        smoothing: float = 0.0,
     ) -> None:
         self.X = X
         self.y = np.asarray(y, dtype=float)
@@ -347,7 +328,7 @@ class Objective:
         self.c = np.ones(len(self.y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         self.loss = loss
         self.parameter = parameter
-        self.smoothing = smoothing
+        self.smoothing = 0.0  # its square is added to every s^2, which smooths the kinks of a loss
         # The residual is D = t - sigma (w.X + b) for labels and targets alike.
         ones = np.ones_like(self.y)
         self.sigma, self.t = (ones, self.y) if LOSSES[loss].regression else (self.y, ones)
@@ -386,16 +367,13 @@ class Objective:
         d, s = self._distances(w, b)
         _, _, L2, L3, L4 = self._weighted_loss(d, s)
         z = self.sigma[:, None] * np.column_stack([self.X, np.ones(len(d))])
-        u = np.column_stack([self._directions(w, s), np.zeros(len(d))])
+        # Sigma w / s stays bounded as s -> 0; it meets s L3 and s^2 L4.
+        u = np.zeros((len(d), n + 1))
+        np.divide(times(self.cov, w) + u[:, :n], s[:, None], out=u[:, :n], where=s[:, None] > 0)
         cross = (L3 * z.T) @ u
         H = (L2 * z.T) @ z - cross - cross.T + (L4 * u.T) @ u
         H[:n, :n] += self.lam * np.eye(n) + np.tensordot(L2, to_full(self.cov, len(d), n), axes=1)
         return np.asarray(H)
-
-    def _directions(self, w: Array, s: Array) -> Array:
-        """Return Sigma w / s, which stays bounded as s -> 0; it meets s L3 and s^2 L4."""
-        u = np.zeros(self.X.shape)
-        return np.divide(times(self.cov, w) + u, s[:, None], out=u, where=s[:, None] > 0)
 
     def best_intercept(self, w: Array) -> float:
         """Find the b that minimises J for a fixed w, the smallest where there are several.
@@ -449,9 +427,8 @@ class Objective:
         theta = np.zeros(self.X.shape[1] + 1)
         kinked = self.loss in ("hinge", "epsilon_insensitive")
         for smoothing in 10.0 ** -np.arange(8.0) if kinked else [0.0]:
-            J = Objective(
-                self.X, self.y, self.cov, self.lam, self.c, self.loss, self.parameter, float(smoothing)
-            )
+            J = copy.copy(self)
+            J.smoothing = float(smoothing)
             for _ in range(most_steps):
                 slope = np.append(*J.gradient(theta[:-1], theta[-1]))
                 H = J.hessian(theta[:-1], theta[-1])
@@ -534,7 +511,10 @@ class SplitMix64:
 
 
 def _leading(cov_full: Array, p: float) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-    """Return eigenvalues (l, n), descending, eigenvectors (l, n, n), in columns, and which are kept."""
+    """Return eigenvalues (l, n), descending, eigenvectors (l, n, n), in columns, and which are kept.
+
+    These hold more than the share p of each trace; at p = 1 the numerical rank is kept.
+    """
     values, vectors = np.linalg.eigh(cov_full)
     values = np.maximum(values[:, ::-1], 0.0)
     vectors = vectors[:, :, ::-1]
@@ -544,15 +524,6 @@ def _leading(cov_full: Array, p: float) -> tuple[Array, Array, npt.NDArray[np.bo
         not_enough = np.cumsum(values, axis=1) <= p * values.sum(axis=1, keepdims=True)
         rank = np.minimum(rank, not_enough.sum(axis=1) + 1)
     return values, vectors, np.arange(n) < rank[:, None]
-
-
-def eigen_subspace(S: Array, p: float) -> tuple[Array, Array]:
-    """Return the leading eigenvalues that hold more than the share p of S's trace, and their vectors (n, d).
-
-    At p = 1 the numerical rank is kept; of a zero matrix, nothing.
-    """
-    values, vectors, keep = _leading(S[None], p)
-    return values[0, keep[0]], vectors[0][:, keep[0]]
 
 
 def truncate(cov_full: Array, p: float) -> Factors:
