@@ -226,7 +226,7 @@ def test_too_little_memory_is_refused_with_the_least_that_works(tmp_path, labell
 
 
 def test_formats_that_are_not_read_in_blocks_are_refused_with_what_to_do(tmp_path):
-    for name, format in (("m.svm", "svmlight"), ("m.dat", "text"), ("m.csv", "csv"), ("m.npz", "npz")):
+    for name, format in (("m.dat", "text"), ("m.csv", "csv"), ("m.npz", "npz")):
         (tmp_path / name).write_text("1 1:2\n-1 1:3\n")
         message = rf"m\.\w+ is of the format {format}, which is not read in .* generator of blocks"
         with pytest.raises(ValueError, match=message):

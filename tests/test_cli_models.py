@@ -52,7 +52,6 @@ def folder(table, tmp_path_factory):
     signs = np.where(y == "star", 1, -1)
     svmgsu.io.write(data, path / "mean.dat", path / "labels.dat", path / "cov.dat", y=signs)
     svmgsu.io.write(data, path / "data.npz", y=y)
-    svmgsu.io.write(data, path / "data.svm", cov=path / "var.svm", y=signs)
     assert main(["train", str(path / "stars.csv"), *FAST]) == 0
     assert main(["train", str(path / "z.csv"), "--target", "z", *FAST]) == 0
     assert main(["train", str(path / "complete.csv"), "--model", "linear", "-o", str(path / "lin")]) == 0
@@ -141,11 +140,10 @@ def test_a_linear_model_is_that_of_standardised_features(folder, capsys):
             svmgsu.load("m").predict_proba(data), pipeline.predict_proba(data), rtol=1e-5, atol=1e-7
         )
     files = ["mean.dat", "--labels", "labels.dat", "--cov", "cov.dat"]
-    for words in (files, ["data.svm", "--cov", "var.svm"]):
-        said(capsys, "train", *words, "--model", "linear", "--set", "lam=0.1", "-o", "m")
-        found = svmgsu.load("m").predict_proba(data.mean)
-        np.testing.assert_allclose(found, svmgsu.load("m").predict_proba(svmgsu.Gaussians(data.mean)))
-        assert svmgsu.load("m").classes_.tolist() == [-1, 1]
+    said(capsys, "train", *files, "--model", "linear", "--set", "lam=0.1", "-o", "m")
+    found = svmgsu.load("m").predict_proba(data.mean)
+    np.testing.assert_allclose(found, svmgsu.load("m").predict_proba(svmgsu.Gaussians(data.mean)))
+    assert svmgsu.load("m").classes_.tolist() == [-1, 1]
 
 
 def test_settings_are_parameters_of_the_model(folder, capsys):

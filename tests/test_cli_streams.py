@@ -9,7 +9,7 @@ import pytest
 
 GOOD = Path(__file__).parent / "data" / "good"
 PROGRAM = "import sys; from svmgsu.cli import main; sys.exit(main())"
-MODEL, DATA = GOOD / "model.svmgsu", GOOD / "data.svm"
+MODEL, DATA = GOOD / "model.svmgsu", GOOD / "data.csv"
 
 
 def shell(line, *words):

@@ -126,7 +126,6 @@ def test_convert_says_what_was_read_but_not_written(tmp_path, capsys):
     table.write_text("id,x,x_err,label\na,1,0.5,0\nb,2,0.5,1\n")
     for name, lost in (
         ("m.dat", {"labels", "covariances"}),
-        ("m.svm", {"covariances", "ids"}),
         ("m.npz", set()),
     ):
         target = tmp_path / name

@@ -206,7 +206,6 @@ def test_names_of_features_go_there_and_back(tmp_path, name):
         "all.csv.xz",
         ("m.dat", "l.dat", "c.dat"),
         ("m.txt.gz", "l.xz", "c.gz"),
-        ("m.svm", None, "v.svm"),
     ],
 )
 def test_conversion_keeps_the_numbers(tmp_path, target):
@@ -236,10 +235,13 @@ def test_a_failed_write_leaves_nothing_and_harms_nothing(tmp_path):
 def test_files_that_a_format_does_not_have_are_refused(tmp_path):
     with pytest.raises(ValueError, match="labels: the format csv has no file of its own for it"):
         svmgsu.io.read("x.csv", "y.csv")
-    with pytest.raises(ValueError, match="format: expected one of text, svmlight"):
+    with pytest.raises(ValueError, match="format: expected one of text, npz"):
         svmgsu.io.read("x", format="word")
     with pytest.raises(ValueError, match=r"x.npy: one array; .* svmgsu.open maps .npy files"):
         svmgsu.io.read("x.npy")
+    for call in (svmgsu.io.read, lambda path: svmgsu.io.write(np.ones((1, 1)), path)):
+        with pytest.raises(ValueError, match=r"x.svm: svmlight files are read .*load_svmlight_file"):
+            call("x.svm")
 
 
 PROBA = np.array([[0.75, 0.25], [0.0, 1.0], [0.0, 1.0]])

@@ -10,8 +10,7 @@ import scipy.sparse
 from conftest import make_problem
 from hypothesis import example, given
 from hypothesis import strategies as st
-from io_cases import DIAGONAL, LABELS, MEANS, dense, matrices, read, same_bits, text, words
-from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from io_cases import DIAGONAL, LABELS, MEANS, matrices, read, same_bits, words
 
 import svmgsu
 from svmgsu.io import FormatError
@@ -223,37 +222,3 @@ def test_ids_and_labels_that_text_cannot_hold_are_refused():
         svmgsu.io.write(X, io.BytesIO(), io.BytesIO(), y=["cat", "dog"])
     with pytest.raises(ValueError, match="ids: shape"):
         svmgsu.io.write(X, io.BytesIO(), ids=["a"])
-
-
-# svmlight
-
-
-def test_svmlight_is_what_scikit_learn_reads_and_writes():
-    rng = np.random.default_rng(2)
-    X = np.where(rng.uniform(size=(50, 8)) < 0.5, rng.normal(size=(50, 8)), 0.0)
-    y = rng.integers(0, 2, 50)
-    theirs = io.BytesIO()
-    dump_svmlight_file(X, y, theirs, zero_based=False)
-    found = svmgsu.io.read_svmlight(io.BytesIO(theirs.getvalue()), n_features=8)
-    matrix, labels = load_svmlight_file(io.BytesIO(theirs.getvalue()), n_features=8)
-    assert same_bits(found.data.mean, matrix) and (found.y == labels).all()
-    ours, variances = io.BytesIO(), io.BytesIO()
-    svmgsu.io.write(svmgsu.Gaussians(X, X * X), ours, cov=variances, y=y, format="svmlight")
-    matrix, labels = load_svmlight_file(io.BytesIO(ours.getvalue()))
-    assert same_bits(matrix, X) and (labels == y).all()
-    both = svmgsu.io.read_svmlight(io.BytesIO(ours.getvalue()), io.BytesIO(variances.getvalue()))
-    assert same_bits(both.data.mean, X) and same_bits(both.data.cov.variances, X * X)
-    zero_based = io.BytesIO()
-    dump_svmlight_file(X, y, zero_based)
-    again = svmgsu.io.read_svmlight(io.BytesIO(zero_based.getvalue()), zero_based=True, n_features=8)
-    assert (dense(again.data.mean) == dense(found.data.mean)).all()
-
-
-def test_svmlight_variances_must_be_of_the_same_examples():
-    means = "1 1:1\n-1 1:2\n"
-    with pytest.raises(FormatError, match=r"<cov>: 1 samples, but <means> has 2"):
-        svmgsu.io.read_svmlight(text(means), text("1 1:1\n"))
-    with pytest.raises(FormatError, match=r"<cov>:3: label 1, but sample 2 of <means> has -1"):
-        svmgsu.io.read_svmlight(text(means), text("1 1:1\n\n1 1:1\n"))
-    with pytest.raises(ValueError, match=r"variance -1 at feature 0"):
-        svmgsu.io.read_svmlight(text(means), text("1 1:1\n-1 1:-1\n"))

@@ -16,11 +16,11 @@ void lay_out(const TextRows& rows) {
   std::vector<Index> all;
   for (Index i = 0; i < rows.samples(); ++i) all.push_back(i);
   const Index n = rows.features, triangle = n * (n + 1) / 2;
-  if (!rows.packed && n * rows.samples() <= kMostCells) {
+  if (!rows.full && n * rows.samples() <= kMostCells) {
     std::vector<double> out(static_cast<std::size_t>(n * rows.samples()), 0.0);
     fill_dense(rows, all, n, 1, out.data());
   }
-  if (n < kMostCells && triangle * rows.samples() <= kMostCells) {
+  if (!rows.row.empty() && n < kMostCells && triangle * rows.samples() <= kMostCells) {
     std::vector<double> out(static_cast<std::size_t>(triangle * rows.samples()), 0.0);
     fill_packed(rows, all, n, 1, out.data());
   }
@@ -32,17 +32,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // A copy of exactly this size, so that a sanitizer sees every read beyond it.
   const std::unique_ptr<char[]> bytes(new char[size + (size == 0)]);
   std::copy_n(data, size, bytes.get());
-  for (const TextFormat format :
-       {TextFormat::means, TextFormat::labels, TextFormat::covariances, TextFormat::svmlight}) {
+  for (const TextFormat format : {TextFormat::means, TextFormat::labels, TextFormat::covariances}) {
     TextOptions options;
     options.format = format;
     options.threads = 1;
     try {
-      const TextRows rows = read_rows(Text::lend({bytes.get(), size}), options);
+      const TextRows rows = read_rows({bytes.get(), size}, options);
       lay_out(rows);
       options.diagonal = options.as_written = true;
-      read_rows(Text::lend({bytes.get(), size}), options);
-      if (format != TextFormat::svmlight) join({&rows, &rows});
+      read_rows({bytes.get(), size}, options);
+      join({&rows, &rows});
     } catch (const FormatError&) {
     }
   }

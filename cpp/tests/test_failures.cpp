@@ -236,6 +236,6 @@ TEST_CASE("failures leave the threads of maps, of a population and of a text's r
     for (int i = 0; i < 60000; ++i) lines += "a" + std::to_string(i) + " 1:2.5 3:" + std::to_string(i) + "\n";
     TextOptions options;
     options.threads = 3;
-    fail_everywhere([&] { return static_cast<double>(read_rows(Text::lend(lines), options).entries()); });
+    fail_everywhere([&] { return static_cast<double>(read_rows(lines, options).entries()); });
   }
 }

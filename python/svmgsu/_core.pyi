@@ -1,6 +1,7 @@
 """Types of the compiled module (cpp/bindings). It trusts its arguments; the package around it checks them."""
 
 from collections.abc import Callable, Iterable
+from mmap import mmap
 from typing import Literal, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
@@ -350,7 +351,7 @@ class TextRows:
     @property
     def features(self) -> int: ...
     @property
-    def packed(self) -> bool: ...
+    def full(self) -> bool: ...
     @property
     def bare(self) -> bool: ...
     def line(self, row: int, /) -> int: ...
@@ -361,28 +362,16 @@ class TextRows:
     def fill_packed(self, select: Starts, features: int, threads: int, out: Doubles) -> None: ...
 
 def read_rows(
-    source: str | bytes,
-    format: Literal["means", "labels", "covariances", "svmlight"],
+    text: bytes | mmap,
+    format: Literal["means", "labels", "covariances"],
     name: str,
     most_features: int,
     most_because: str,
-    zero_based: bool,
     diagonal: bool,
     as_written: bool,
     threads: int,
 ) -> TextRows: ...
 def join(files: list[TextRows], /) -> list[Starts]: ...
-def format_dense(
-    leads: list[str], rows: Doubles, features: int, style: Literal["feature", "diagonal", "packed"]
-) -> bytes: ...
-def format_table(leads: list[str], rows: Doubles, tails: list[str]) -> bytes: ...
-def format_sparse(
-    leads: list[str],
-    value: Doubles,
-    column: npt.NDArray[np.int32],
-    start: Starts,
-    style: Literal["feature", "diagonal"],
-) -> bytes: ...
 
 # bind_population.cpp
 

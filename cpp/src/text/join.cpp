@@ -28,16 +28,6 @@ std::unordered_map<std::string_view, Index> rows_by_id(const TextRows& rows) {
   return out;
 }
 
-template <class Body>
-void for_rows(const std::vector<Index>& select, int threads, Body body) {
-  const auto count = static_cast<Index>(select.size());
-  parallel_for((count + kRowsABlock - 1) / kRowsABlock, threads, [&](Index block) {
-    const Index last = std::min(count, (block + 1) * kRowsABlock);
-    for (Index i = block * kRowsABlock; i < last; ++i)
-      body(i, static_cast<std::size_t>(select[static_cast<std::size_t>(i)]));
-  });
-}
-
 // Refuses rows that are not all there any more, places outside, and an array that the entries do not fit.
 void require_fits(const TextRows& rows, const std::vector<Index>& select, Index features, const double* out) {
   const auto samples = static_cast<std::size_t>(rows.samples());
@@ -52,15 +42,28 @@ void require_fits(const TextRows& rows, const std::vector<Index>& select, Index 
   require(out || select.empty() || features == 0, "out: null pointer");
 }
 
+// Rows of `size` numbers; place(entry) is where in its row an entry goes.
+template <class Place>
+void fill(const TextRows& rows, const std::vector<Index>& select, Index features, Index size, int threads, double* out,
+          Place place) {
+  require_fits(rows, select, features, out);
+  const auto count = static_cast<Index>(select.size());
+  parallel_for((count + kRowsABlock - 1) / kRowsABlock, threads, [&](Index block) {
+    for (Index i = block * kRowsABlock; i < std::min(count, (block + 1) * kRowsABlock); ++i) {
+      const auto row = static_cast<std::size_t>(select[static_cast<std::size_t>(i)]);
+      for (auto entry = static_cast<std::size_t>(rows.start[row]);
+           entry < static_cast<std::size_t>(rows.start[row + 1]); ++entry)
+        out[i * size + place(entry)] = rows.value[entry];
+    }
+  });
+}
+
 }  // namespace
 
 std::vector<std::vector<Index>> join(const std::vector<const TextRows*>& files) {
   require(!files.empty(), "files: expected at least one");
-  for (std::size_t f = 0; f < files.size(); ++f) {
+  for (std::size_t f = 0; f < files.size(); ++f)
     require(files[f] != nullptr, "files: number " + std::to_string(f) + " is a null pointer");
-    require(files[f]->ids.size() == files[f]->line.size(),
-            "files: " + files[f]->name + " has no ids to bring its samples together with others");
-  }
   std::vector<std::unordered_map<std::string_view, Index>> found;
   for (const TextRows* file : files) found.push_back(rows_by_id(*file));
   std::vector<std::vector<Index>> out(files.size());
@@ -78,35 +81,17 @@ std::vector<std::vector<Index>> join(const std::vector<const TextRows*>& files) 
 }
 
 void fill_dense(const TextRows& rows, const std::vector<Index>& select, Index features, int threads, double* out) {
-  require(!rows.packed, "rows: they are matrices; fill_packed lays them out");
-  require_fits(rows, select, features, out);
-  for_rows(select, threads, [&](Index i, std::size_t row) {
-    for (Index k = rows.start[row]; k < rows.start[row + 1]; ++k) {
-      const auto entry = static_cast<std::size_t>(k);
-      out[i * features + rows.column[entry]] = rows.value[entry];
-    }
-  });
+  require(!rows.full, "rows: they are matrices; fill_packed lays them out");
+  fill(rows, select, features, features, threads, out, [&](std::size_t entry) { return Index{rows.column[entry]}; });
 }
 
 void fill_packed(const TextRows& rows, const std::vector<Index>& select, Index features, int threads, double* out) {
-  require_fits(rows, select, features, out);
   require(features <= kMostTextFeatures,
           "features: at most " + std::to_string(kMostTextFeatures) + ", got " + std::to_string(features));
-  const Index size = features * (features + 1) / 2;
-  for_rows(select, threads, [&](Index i, std::size_t row) {
-    double* const matrix = out + i * size;
-    Index b = 0, below = 0;  // below = b(b+1)/2, the first column of (a, b); columns rise along the row
-    for (Index k = rows.start[row]; k < rows.start[row + 1]; ++k) {
-      const auto entry = static_cast<std::size_t>(k);
-      Index a = rows.column[entry];
-      if (rows.packed) {
-        while (a - below > b) below += ++b;
-        a -= below;
-      } else {
-        b = a;
-      }
-      matrix[a * features - a * (a - 1) / 2 + (b - a)] = rows.value[entry];
-    }
+  require(rows.row.size() == rows.value.size(), "rows: they are not covariances");
+  fill(rows, select, features, features * (features + 1) / 2, threads, out, [&](std::size_t entry) {
+    const Index a = rows.row[entry], b = rows.column[entry];
+    return a * features - a * (a - 1) / 2 + (b - a);
   });
 }
 

@@ -35,7 +35,7 @@ COMMANDS = (
     Command("report", "write one page: do the uncertainties matter, and which model to use"),
     Command("plot", "draw a model and its data"),
     Command("info", "describe a table, a model or this installation"),
-    Command("convert", "convert samples between tables, NumPy, svmlight and the authors' text files"),
+    Command("convert", "convert samples between tables, NumPy and the authors' text files"),
     Command("demo", "compare an SVM trained with and without error bars on the Wisconsin breast cancer data"),
 )
 

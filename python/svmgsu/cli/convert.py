@@ -16,7 +16,7 @@ examples:
         NumPy, the fastest to read; every kind of covariance is kept
   svmgsu convert stars.csv mean.dat --to-labels labels.dat --to-cov cov.dat
         the three text files of the method's authors
-  svmgsu convert data.svm - --to-format text
+  svmgsu convert stars.npz - --to-format text
         to standard output; names that end in .gz and .xz are read and written compressed
 """
 
@@ -49,8 +49,7 @@ def run(args: argparse.Namespace) -> None:
     has_cov = dataset.data.cov is not None
     lost = {
         "labels": dataset.y is not None and apart and args.to_labels is None,
-        "covariances": has_cov and (apart or format == "svmlight") and args.to_cov is None,
-        "ids": dataset.ids is not None and format == "svmlight",
+        "covariances": has_cov and apart and args.to_cov is None,
     }
     args.notes += [f"{args.destination}: {what} were read but not written" for what in lost if lost[what]]
     samples, features = dataset.data.shape

@@ -23,7 +23,7 @@ SMALL = 2**20  # numbers: for fewer, one thread is ready before several have sta
 SMALL_FILE = 2**24  # bytes
 TABLES = ("txt", *(ending[1:] for ending in io.TABLES))
 # Which formats have files of their own for labels and covariances.
-OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
+OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy")}
 LISTS = ("features", "exact", "ignore")
 # What a model file remembers of the table that the model was trained on.
 REMEMBERED = ("id", "errors", "exact", "error_scale", "limits", "delimiter", "na_values")
@@ -226,7 +226,7 @@ def read_like(
     format, own = io.format_of(args.data, args.format), model.n_features_in_
     if format in TABLES:
         args.features = args.features or names
-    elif format in ("text", "svmlight") and not any(t.startswith("n_features=") for t in args.read or ()):
+    elif format == "text" and not any(t.startswith("n_features=") for t in args.read or ()):
         # Zeros at the end of all lines are not written.
         args.read = [*(args.read or ()), f"n_features={own}"]
     missing = "keep" if hasattr(model, "pool_") else "error"
@@ -272,11 +272,7 @@ def reader_options(args: argparse.Namespace, format: str, labels: str | None) ->
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag}: for tables, not for {format} files, such as {args.data}")
         options[name] = _split(name, value)
-    readers: dict[str, Callable[..., Any]] = {
-        "text": io.read_text,
-        "svmlight": io.read_svmlight,
-        "npz": read_npz,
-    }
+    readers: dict[str, Callable[..., Any]] = {"text": io.read_text, "npz": read_npz}
     known = inspect.signature(readers.get(format, io.read_table)).parameters
     for text in args.read or ():
         name, _, value = text.partition("=")
@@ -286,7 +282,7 @@ def reader_options(args: argparse.Namespace, format: str, labels: str | None) ->
                 f"--read: {name!r} is no parameter for {format} files; there are {', '.join(more)}"
             )
         options[name] = value_of(value)
-    if format in ("text", "svmlight"):
+    if format == "text":
         size = sum(size_of(name) for name in (args.data, labels, args.cov) if name is not None)
         options["threads"] = getattr(args, "threads", None) or (1 if size < SMALL_FILE else None)
     return options

@@ -7,7 +7,6 @@ The kernel classifier of `-t 2`, f(x) = Σ α_j exp(-γ |x - x_j|²) + b, is her
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from ..io.dataset import Dataset
 from ..io.files import encoded, read_bytes
 from ..io.output import replacing
 from ..io.predictions import write_predictions
-from ..io.text import read_svmlight, read_text
+from ..io.text import read_text, read_vectors
 from ..models.calibration import Calibration
 from ..models.files import parse
 from ..models.regressor import RegressionModel
@@ -351,14 +350,11 @@ def parse_kernel(text: bytes, name: str) -> KernelModel:
             raise _core.FormatError(f"{name}: {key}: expected a number > 0, got {items[key]}")
     if not line or not vectors.strip():
         raise _core.FormatError(f"{name}: a kernel model without support vectors after the line SV")
-    # Lines `alpha j:v ...` are those of svmlight; empty lines above keep their numbers in messages.
-    file = io.BytesIO(b"\n" * (head.count(b"\n") + 1) + vectors)
-    file.name = name
-    data, alpha = read_svmlight(file, sparse=False)
+    # Lines `alpha j:v ...` are those of means; empty lines above keep their numbers in messages.
+    support, coefficients = read_vectors(b"\n" * (head.count(b"\n") + 1) + vectors, name)
+    alpha = np.array([_number(text, f"{name}: coefficient") for text in coefficients])
     platt = (numbers["sigmA"], numbers["sigmB"])
-    model = KernelModel(
-        data.mean, alpha.astype(float), numbers["b"], numbers["gamma"], numbers["lambda"], platt
-    )
+    model = KernelModel(support, alpha, numbers["b"], numbers["gamma"], numbers["lambda"], platt)
     model.cov_mat_type_ = items.get("cov_mat_type", "")
     return model
 

@@ -1,18 +1,16 @@
-"""Files of uncertain samples: tables, NumPy archives, svmlight and the authors' text.
+"""Files of uncertain samples: tables, NumPy archives and the authors' text.
 
 `read` and `write` choose the format by the ending of the name (.gz and .xz do not count):
 
 | ending | format | files |
 |---|---|---|
-| .svm, .svmlight, .libsvm | svmlight | means, and variances |
 | .csv, .tsv, .parquet, .feather, .fits, .xlsx and others | table | one |
 | .npz | NumPy archive | one |
 | any other | the authors' text | means, labels, covariances |
 
 >>> import io, svmgsu
->>> data, y = svmgsu.io.read(io.StringIO("+1 1:0.5\\n-1 1:2\\n"), format="svmlight")
->>> y
-array([ 1, -1])
+>>> svmgsu.io.read(io.StringIO("star 1:0.5\\n")).data.mean
+array([[0.5]])
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from ..data.covariances import Psd, check_psd
 from ..support.package import lazy
 from .dataset import Dataset, Report
 from .files import Source, damaged, extension, name_of, read_head
-from .text import read_svmlight, read_text, write_svmlight, write_text
+from .text import read_text, write_text
 
 if TYPE_CHECKING:
     from .predictions import write_predictions, write_values
@@ -38,7 +36,6 @@ __all__ = [
     "FormatError",
     "Report",
     "read",
-    "read_svmlight",
     "read_table",
     "read_text",
     "write",
@@ -61,7 +58,7 @@ TABLES = (
 WORDS = re.compile(r"\s*[,;|\t]\s*|\s+")
 NAME = re.compile(r"#?[\"']?[^\W\d][^:]*$")
 NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?%?")
-FORMATS = ("text", "svmlight", "npz", "npy", "txt", *(ending[1:] for ending in TABLES))
+FORMATS = ("text", "npz", "npy", "txt", *(ending[1:] for ending in TABLES))
 
 
 def __dir__() -> list[str]:
@@ -79,7 +76,10 @@ def format_of(path: Source, format: str | None = None, *, looks: bool = True) ->
         return format
     end = extension(path)
     if end in SVMLIGHT:
-        return "svmlight"
+        raise FormatError(
+            f"{name_of(path)}: svmlight files are read by sklearn.datasets.load_svmlight_file and written "
+            "by dump_svmlight_file; sparse matrices are taken everywhere, or say format='text'"
+        )
     if end in (".npz", ".npy", *TABLES):
         return end[1:]
     content = _content_of(path) if looks else "text"
@@ -87,7 +87,7 @@ def format_of(path: Source, format: str | None = None, *, looks: bool = True) ->
         return "text"
     if content == "table" and end in ("", ".txt", ".dat"):
         return "txt"
-    known = ", ".join((*SVMLIGHT, ".npz", ".npy", *TABLES, ".txt", ".dat"))
+    known = ", ".join((".npz", ".npy", *TABLES, ".txt", ".dat"))
     raise FormatError(f"{name_of(path)}: the ending {end} is not known; these can be read: {known}")
 
 
@@ -127,11 +127,11 @@ def read(
     labels, cov : path, "-" or file, optional
         Files of their own, for the formats that have such.
     format : str, optional
-        "text", "svmlight", "npz", "npy", or an ending of a table such as "csv".
+        "text", "npz", "npy", or an ending of a table such as "csv".
     psd : {"clip", "strict"}
         What to do with full covariances that are not quite positive semidefinite: as for `svmgsu.Full`.
     **options
-        For the reader of the format: `read_text`, `read_svmlight`, `read_table`. Keys of .npz archives are
+        For the reader of the format: `read_text`, `read_table`. Keys of .npz archives are
         those of `svmgsu.io.arrays`.
 
     Examples
@@ -149,9 +149,6 @@ def read(
             f"{name_of(path)}: one array; svmgsu.Gaussians(np.load(...), cov) makes samples of such, and "
             "svmgsu.open maps .npy files of means, labels and covariances"
         )
-    if kind == "svmlight":
-        _refuse(kind, labels=labels)
-        return read_svmlight(path, cov, **options)
     _refuse(kind, labels=labels, cov=cov)
     if kind == "npz":
         from .arrays import read_npz
@@ -179,7 +176,7 @@ def write(
     Parameters
     ----------
     data : Dataset, Gaussians or array
-        The samples. Tables and svmlight hold isotropic and diagonal covariances, text and .npz all kinds.
+        The samples. Tables hold isotropic and diagonal covariances, text and .npz all kinds.
     path : path, "-" or binary file
         For the means, or for all; names that end in .gz or .xz are compressed.
     labels, cov : path, "-" or binary file, optional
@@ -203,11 +200,7 @@ def write(
     if kind == "text":
         write_text(data, path, labels, cov, y=y, ids=ids, **options)
         return
-    _refuse(kind, labels=labels)
-    if kind == "svmlight":
-        write_svmlight(data, path, cov, y=y, **options)
-        return
-    _refuse(kind, cov=cov)
+    _refuse(kind, labels=labels, cov=cov)
     if kind == "npz":
         from .arrays import write_npz
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..support.validation import Array
-from .files import Source, check_utf8, extension
+from .files import Source, check_utf8, encoded, extension
 from .output import replacing
+from .text import number_text
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".arrow", ".ipc", ".feather")
@@ -167,6 +167,7 @@ def _authors(
     heads = [
         f"{int(v):+d}" if v in (-1, 1) and not isinstance(v, str) else str(v) for v in (positive, negative)
     ]
-    rows = np.ascontiguousarray(proba[order, ::-1])
-    lines = _core.format_table(names[order].tolist(), rows, said)
-    return f"doc_id {heads[0]} {heads[1]} label\n".encode() + lines
+    lines = [f"doc_id {heads[0]} {heads[1]} label\n"]
+    for name, (no, yes), label in zip(names[order].tolist(), proba[order].tolist(), said, strict=True):
+        lines.append(f"{name} {number_text(yes)} {number_text(no)} {label}\n")
+    return encoded("".join(lines))

@@ -1,9 +1,8 @@
-"""Lines `lead j:v j:v ...`: the three text files of the method's authors, joined by ids, and svmlight.
+"""The three text files of the method's authors, joined by ids.
 
     means         id j:v j:v ...
     labels        id label
     covariances   id i,j:v ...     diagonal j,j:v; full: one triangle or both; isotropic: one value, or 1,1:v
-    svmlight      label j:v j:v ...
 
 Indices begin at 1, zeros are omitted, `#` begins a comment. An id written `doc_3:` is `doc_3`. Ids may be
 in any encoding: bytes that are not UTF-8 are lone surrogates in `ids` (Python's "surrogateescape"). Numbers
@@ -12,8 +11,9 @@ that are written read back exactly.
 
 from __future__ import annotations
 
+import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -29,16 +29,15 @@ from .dataset import Dataset, Report, as_dataset, plain_labels
 from .files import Source, encoded, mappable, name_of
 from .output import replacing
 
-TextFormat: TypeAlias = Literal["means", "labels", "covariances", "svmlight"]
+TextFormat: TypeAlias = Literal["means", "labels", "covariances"]
 KINDS = ("isotropic", "diagonal", "full")
 MOST_FEATURES = 2**31 - 1
 HUGE = 2**24  # features; where an index makes so many, the reader says which
 LARGE, LOOK = 2**26, 2**16  # bytes of a file that is looked at before it is read, and of the look
-ENTRY_BYTES, LINE_BYTES = 12, 40  # what an entry and a line of text become
+ENTRY_BYTES, LINE_BYTES = 16, 40  # what an entry and a line of text become
 SPARSE_BELOW = 0.2  # a share of nonzeros under which compressed rows are smaller and faster
 SPARSE_FROM = 2**20  # numbers: smaller arrays stay dense, and SciPy need not be loaded
 NUMBERS_A_BLOCK = 2**18
-NUMBER_BYTES = 32.0  # a number and its text
 
 
 def read_text(
@@ -155,29 +154,24 @@ def _parse(
     because: str = "",
     *,
     diagonal: bool = False,
-    zero_based: bool = False,
     as_written: bool = False,
 ) -> _core.TextRows:
     """Parse a file whose indices may be up to `most`, `because` of what."""
     content = mappable(source)
-    _check_size(content, name)
-    count = 0 if threads is None else check_count(threads, "threads")
-    return _core.read_rows(content, format, name, most, because, zero_based, diagonal, as_written, count)
-
-
-def _check_size(content: str | bytes, name: str) -> None:
-    """Refuse a large file whose numbers do not fit into memory, if it goes on as it begins."""
-    size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
-    if size < LARGE:
-        return
+    text: bytes | mmap.mmap = b""
     if isinstance(content, bytes):
-        head = content[:LOOK]
-    else:
+        text = content
+    elif os.path.getsize(content) > 0:
         with open(content, "rb") as file:
-            head = file.read(LOOK)
-    entries, lines = (size / len(head) * head.count(sign) for sign in (b":", b"\n"))
-    wanted = entries * ENTRY_BYTES + lines * LINE_BYTES
-    require_memory(wanted, f"{name}: about {entries:.3g} numbers in {in_words(size)} of text")
+            text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if len(text) >= LARGE:
+        # Refuse a large file whose numbers do not fit into memory, if it goes on as it begins.
+        head = text[:LOOK]
+        entries, lines = (len(text) / len(head) * head.count(sign) for sign in (b":", b"\n"))
+        wanted = entries * ENTRY_BYTES + lines * LINE_BYTES
+        require_memory(wanted, f"{name}: about {entries:.3g} numbers in {in_words(len(text))} of text")
+    count = 0 if threads is None else check_count(threads, "threads")
+    return _core.read_rows(text, format, name, most, because, diagonal, as_written, count)
 
 
 def _check_matrix(rows: _core.TextRows, count: int, width: int, what: str, n: int) -> None:
@@ -265,9 +259,9 @@ def _covariance(
     ids: Array,
     report: Report,
 ) -> Covariance:
-    single = rows.bare or (rows.features == 1 and not rows.packed)
+    single = rows.bare or (rows.features == 1 and not rows.full)
     if kind is None:
-        kind = "full" if rows.packed else "diagonal"
+        kind = "full" if rows.full else "diagonal"
         if rows.bare or (single and layout.n > 1):
             kind = "isotropic"
             if not rows.bare:
@@ -307,65 +301,11 @@ def _covariance(
     )
 
 
-def read_svmlight(
-    path: Source,
-    cov: Source | None = None,
-    *,
-    n_features: int | None = None,
-    zero_based: bool = False,
-    sparse: bool | None = None,
-    threads: int | None = None,
-) -> Dataset:
-    """Read lines `label j:v j:v ...`; `qid:` items and comments are skipped.
-
-    Parameters
-    ----------
-    path, cov : path, "-" or file
-        The means, and the variances of the same samples in the same order, with the same labels.
-    n_features : int, optional
-        By default the largest index of the two files.
-    zero_based : bool, default=False
-        Whether indices begin at 0, as in files of scikit-learn's `dump_svmlight_file`.
-    sparse, threads
-        As for `read_text`.
-
-    Examples
-    --------
-    >>> import io, svmgsu
-    >>> data, y = svmgsu.io.read_svmlight(io.StringIO("+1 1:0.5 3:2\\n-1 2:1  # comment\\n"))
-    >>> data.mean
-    array([[0.5, 0. , 2. ],
-           [0. , 1. , 0. ]])
-    """
-    most = MOST_FEATURES if n_features is None else check_count(n_features, "n_features")
-    asked = "" if n_features is None else f"the {n_features} features asked for"
-    means_name = name_of(path, "means")
-    means = _parse(path, means_name, "svmlight", threads, most, asked, zero_based=zero_based)
-    rows, cov_name = None, "" if cov is None else name_of(cov, "cov")
-    if cov is not None:
-        rows = _parse(cov, cov_name, "svmlight", threads, most, asked, zero_based=zero_based)
-    n = n_features or max(means.features, 0 if rows is None else rows.features)
-    if n == 0:
-        raise _core.FormatError(f"{means_name}: all means are zero; {option('n_features')} says how many")
-    report = Report(found={means_name: means.samples})
-    layout = Layout(n, sparse, threads or 0)
-    y = means.take_label()
-    kind = None
-    if rows is not None:
-        if rows.samples != len(y):
-            raise _core.FormatError(f"{cov_name}: {rows.samples} samples, but {means_name} has {len(y)}")
-        labels = rows.take_label()
-        if (labels != y).any():
-            k = int(np.argmax(labels != y))
-            raise _core.FormatError(
-                f"{cov_name}:{rows.line(k)}: label {labels[k]:g}, but sample {k + 1} of {means_name} has "
-                f"{y[k]:g}"
-            )
-        report.found[cov_name] = rows.samples
-        kind = Diagonal(layout.matrix(rows, np.arange(rows.samples)), name=cov_name)
-    data = Gaussians(layout.matrix(means, np.arange(len(y))), kind)
-    report.notes += layout.notes
-    return Dataset(data, plain_labels(y), report=report)
+def read_vectors(text: bytes, name: str) -> tuple[Array, list[str]]:
+    """Read lines `word j:v j:v ...` as a dense array and the words, of which some may be the same."""
+    rows = _core.read_rows(text, "means", name, MOST_FEATURES, "", False, False, 1)
+    every = np.arange(rows.samples)
+    return Layout(rows.features, False, 1).matrix(rows, every), rows.ids(every)
 
 
 def write_text(
@@ -381,30 +321,20 @@ def write_text(
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
     names = check_ids(dataset.ids, len(gaussians))
-    blocks: list[tuple[Source, Iterator[bytes]]] = [(means, _lines(gaussians.mean, names, "feature"))]
+    texts: list[tuple[Source, Iterable[str]]] = [(means, _lines(gaussians.mean, names, "{0}"))]
     if labels is not None:
         if dataset.y is None:
             raise ValueError("y: there are no labels to write")
         leads = label_texts(dataset.y)
-        text = "".join(f"{i} {label}\n" for i, label in zip(names, leads, strict=True))
-        blocks.append((labels, iter([encoded(text)])))
+        texts.append((labels, (f"{i} {label}\n" for i, label in zip(names, leads, strict=True))))
     if cov is not None:
         if gaussians.cov is None:
             raise ValueError("cov: the samples have no covariance to write")
-        blocks.append((cov, _cov_lines(gaussians.cov, names, gaussians.shape[1], dataset.y)))
-    _write(blocks)
-
-
-def write_svmlight(data: Any, path: Source, cov: Source | None = None, *, y: Any = None) -> None:
-    """Write `label j:v ...` lines, and variances in a second file of this form; labels are 0 by default."""
-    dataset = as_dataset(data, y)
-    gaussians = dataset.data
-    leads = label_texts(dataset.y) if dataset.y is not None else ["0"] * len(gaussians)
-    blocks: list[tuple[Source, Iterator[bytes]]] = [(path, _lines(gaussians.mean, leads, "feature"))]
-    if cov is not None:
-        variances = dataset.variances()
-        blocks.append((cov, _lines(variances, leads, "feature")))
-    _write(blocks)
+        texts.append((cov, _cov_lines(gaussians.cov, names, gaussians.shape[1], dataset.y)))
+    with replacing(*(target for target, _ in texts)) as files:
+        for file, (_, lines) in zip(files, texts, strict=True):
+            for line in lines:
+                file.write(encoded(line))
 
 
 def check_ids(ids: Array | None, count: int) -> list[str]:
@@ -433,66 +363,56 @@ def label_texts(y: Array) -> list[str]:
     return [repr(int(v) if v == int(v) else float(v)) for v in labels.tolist()]
 
 
-def _write(blocks: list[tuple[Source, Iterator[bytes]]]) -> None:
-    with replacing(*(target for target, _ in blocks)) as files:
-        for file, (_, pieces) in zip(files, blocks, strict=True):
-            for piece in pieces:
-                file.write(piece)
+def number_text(value: float) -> str:
+    """Return the shortest text that reads back as this number."""
+    return repr(value).removesuffix(".0")
 
 
-def _cov_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
+def _line(name: str, places: Iterable[str], values: list[float]) -> str:
+    entries = "".join([f" {place}:{value!r}" for place, value in zip(places, values, strict=True)]) + "\n"
+    return name + entries.replace(".0 ", " ").replace(".0\n", "\n")
+
+
+def _lines(matrix: Any, names: list[str], form: str) -> Iterator[str]:
+    """Yield the rows of a dense or sparse matrix; `form` makes an index of a column's number."""
+    n = matrix.shape[1]
+    step = max(1, NUMBERS_A_BLOCK // n)
+    every = None if is_sparse(matrix) else [form.format(j + 1) for j in range(n)]
+    for first in range(0, len(names), step):
+        block = None if every is not None else SparseRows(matrix[first : first + step], "X")
+        for k, name in enumerate(names[first : first + step]):
+            if block is None:
+                values, columns = np.asarray(matrix[first + k], dtype=np.float64), np.arange(n)
+            else:
+                entries = slice(block.start[k], block.start[k + 1])
+                values, columns = block.value[entries].astype(np.float64), block.column[entries]
+            shown = (values != 0) | np.signbit(values)
+            # The first line tells how many features there are, and diagonal from isotropic variances.
+            if first + k == 0 and n - 1 not in columns[shown][-1:]:
+                values, columns = np.append(values[shown], 0.0), np.append(columns[shown], n - 1)
+            elif not shown.all():
+                values, columns = values[shown], columns[shown]
+            if every is None or len(columns) < n:
+                yield _line(name, (form.format(j + 1) for j in columns.tolist()), values.tolist())
+            else:
+                yield _line(name, every, values.tolist())
+
+
+def _cov_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[str]:
     each, variances = cov.each_variance(len(names)), cov.independent(len(names), n)
     if each is not None:
-        pairs = zip(names, each.astype(np.float64).tolist(), strict=True)
-        return iter([encoded("".join(f"{name} 1,1:{value!r}\n" for name, value in pairs))])
+        for name, value in zip(names, each.astype(np.float64).tolist(), strict=True):
+            yield _line(name, ["1,1"], [value])
+        return
     if variances is not None:
-        return _lines(variances, names, "diagonal")
-    return _full_lines(cov, names, n, y)
-
-
-def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"]) -> Iterator[bytes]:
-    """Yield the rows of a dense or sparse matrix as lines, some at a time."""
-    n = matrix.shape[1]
-    largest = _largest_index(matrix)
-    # What a reader could not know from the nonzeros: how many features there are, and that these are
-    # not isotropic variances.
-    hidden = 2 if style == "diagonal" and largest < 2 <= n else n if style == "feature" and largest < n else 0
-    extra = (
-        b"" if not hidden else b" %d,%d:0" % (hidden, hidden) if style == "diagonal" else b" %d:0" % hidden
-    )
-    step = max(1, NUMBERS_A_BLOCK // n)
-    if not is_sparse(matrix):
-        require_memory(NUMBER_BYTES * step * n, f"X: text of {n} numbers per line")
-    for first in range(0, len(leads), step):
-        rows = slice(first, first + step)
-        if is_sparse(matrix):
-            part = SparseRows(matrix[rows], "X")
-            values = np.ascontiguousarray(part.value, dtype=np.float64)
-            block = _core.format_sparse(leads[rows], values, part.column, part.start, style)
-        else:
-            block = _core.format_dense(leads[rows], np.ascontiguousarray(matrix[rows], np.float64), n, style)
-        yield block.replace(b"\n", extra + b"\n", 1) if first == 0 and extra else block
-
-
-def _largest_index(matrix: Any) -> int:
-    """Return the 1-based index of the last column that is written, 0 if none is."""
-    if is_sparse(matrix):
-        csr = matrix.tocsr()
-        shown = csr.indices[(csr.data != 0) | np.signbit(csr.data)]
-        return int(shown.max(initial=-1)) + 1
-    for j in range(matrix.shape[1], 0, -1):
-        column = matrix[:, j - 1]
-        if column.any() or np.signbit(column).any():
-            return j
-    return 0
-
-
-def _full_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
-    """Yield any covariance as upper triangles, a few samples at a time."""
-    step = max(1, NUMBERS_A_BLOCK // (n * n))
-    require_memory(2.0 * NUMBER_BYTES * step * n * n, f"cov: text of full covariances of {n} features")
+        yield from _lines(variances, names, "{0},{0}")
+        return
     row, column = np.triu_indices(n)
+    places = [f"{i},{j}" for i, j in zip((row + 1).tolist(), (column + 1).tolist(), strict=True)]
+    step = max(1, NUMBERS_A_BLOCK // (n * n))
     for first in range(0, len(names), step):
         rows = slice(first, min(first + step, len(names)))
-        triangles = cov.matrices(rows, n, y)[:, row, column]
-        yield _core.format_dense(names[rows], np.ascontiguousarray(triangles, np.float64), n, "packed")
+        triangles = cov.matrices(rows, n, y)[:, row, column].astype(np.float64)
+        for name, values in zip(names[rows], triangles, strict=True):
+            shown = np.flatnonzero(values)
+            yield _line(name, [places[k] for k in shown], values[shown].tolist())
