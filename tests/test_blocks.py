@@ -194,7 +194,18 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "count"), [("2GB", 2e9), ("512 MB", 512e6), ("1.5GiB", 1.5 * 2**30), (7e6, 7e6), ("640k", 64e4)]
+    ("given", "count"),
+    [
+        ("2GB", 2e9),
+        ("512 MB", 512e6),
+        ("1.5GiB", 1.5 * 2**30),
+        (7e6, 7e6),
+        ("640k", 64e4),
+        ("3 TB", 3e12),
+        ("2000", 2000),
+        ("5KiB", 5120),
+        ("0.5 MiB", 2**19),
+    ],
 )
 def test_memory_is_a_number_of_bytes_or_a_text(given, count, tmp_path):
     X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", shape=(2, 1))

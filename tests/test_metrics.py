@@ -125,6 +125,9 @@ def test_measures_of_three_classes_are_scikit_learns_macro_averages(three_classe
     expected = sk.average_precision_score(y, scores, **options)
     assert found.average_precision == found.mean_average_precision == pytest.approx(expected)
     assert found.log_loss == pytest.approx(sk.log_loss(y, proba, sample_weight=w))
+    happened = said == y
+    expected = metrics.calibration_error(happened, proba.max(axis=1), bins=10, sample_weight=w)
+    assert found.calibration_error == pytest.approx(expected)
     by_score = metrics.evaluate(y, scores)
     assert by_score.accuracy == np.mean(y == np.array([3, 5, 9])[scores.argmax(axis=1)])
 
@@ -150,6 +153,15 @@ def test_reliability_bins_are_scikit_learns_calibration_curve(two_classes, strat
     np.testing.assert_allclose(found.probability, probability)
     assert found.weight.sum() == pytest.approx(1)
     assert found.samples.sum() == len(y)
+    default = metrics.reliability_bins(y == "yes", proba)
+    np.testing.assert_allclose(default.probability, calibration_curve(y == "yes", proba, n_bins=10)[1])
+
+
+def test_bins_may_have_one_certain_sample_of_little_weight():
+    found = metrics.reliability_bins([0, 1, 1], [0.0, 1.0, 0.96], bins=20, sample_weight=[1.0, 20.0, 9.0])
+    np.testing.assert_allclose(found.weight, [1 / 30, 29 / 30])
+    assert found.frequency.tolist() == [0, 1]
+    assert found.samples.tolist() == [1, 2]
 
 
 def test_the_calibration_error_by_hand():
@@ -199,6 +211,8 @@ def test_the_evaluation_as_text_and_json_and_dict(three_classes):
 
 
 def test_the_metrics_file_has_the_cutoffs_that_were_asked_for():
+    many = metrics.evaluate(np.arange(1500) % 2, np.arange(1500.0)).to_text()
+    assert re.findall(r"prec@(\d+)", many) == ["5", "10", "15", "20", "30", "100", "200", "500", "1000"]
     text = metrics.evaluate([0, 1, 1, 0], [-1.0, 2.0, -0.5, 1.0], cutoffs=(3, 7)).to_text()
     names = [line.split()[0] for line in text.splitlines() if "@" in line]
     assert names == [f"{name}@{k}" for name in ("prec", "ap", "recall") for k in (3, 7)]
@@ -254,6 +268,7 @@ REFUSED = {
     "first: sample 1 is nan": lambda: metrics.paired_t_test([1, np.nan], [1, 2]),
     "train, test: give both sizes or neither": lambda: metrics.paired_t_test([1, 2], [3, 5], train=10),
     "confidence: must be between 0 and 1": lambda: metrics.paired_t_test([1, 2], [3, 5], confidence=95),
+    "confidence: must be between 0 and 1, got 1": lambda: metrics.paired_t_test([1, 2], [3, 5], confidence=1),
     "predicted: 1 values for 2 targets": lambda: metrics.evaluate_regression([1.0, 2.0], [1.0]),
     "y: sample 1 is nan": lambda: metrics.evaluate_regression([1.0, np.nan], [1.0, 2.0]),
     "std: sample 1 has 0; standard deviations must be > 0": lambda: metrics.evaluate_regression(
@@ -331,6 +346,8 @@ def test_mcnemar_counts_where_only_one_is_right():
     assert found == from_counts(7, 2)
     swapped = metrics.mcnemar(y, second, first)
     assert swapped.exact_p_value == found.exact_p_value
+    same = metrics.mcnemar(y, first, first)
+    assert (same.exact_p_value, same.statistic, same.p_value) == (1, 0, 1)
 
 
 # Hours of extra sleep with two drugs: the example of the paper in which Student gives his test.

@@ -102,8 +102,7 @@ def average_precision_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive:
         return float("nan")
     if hits == 0:
         return 0.0
-    inside = share > 0
-    within = average_precision_score(relevant[inside], ranking[inside], sample_weight=share[inside])
+    within = average_precision_score(relevant, ranking, sample_weight=share)
     return float(within) * hits / min(k, positives)
 
 

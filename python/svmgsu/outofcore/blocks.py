@@ -104,15 +104,9 @@ class FlatFile:
 
 
 def fingerprint_of_file(path: str) -> list[Any]:
-    """Return what changes with a file: its path, size, modification time, and a digest of both its ends."""
+    """Return what changes with a file: its path, size and modification time."""
     about = os.stat(path)
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        digest.update(file.read(2**16))
-        if about.st_size > 2**17:
-            file.seek(-(2**16), os.SEEK_END)
-            digest.update(file.read(2**16))
-    return [os.path.realpath(path), about.st_size, about.st_mtime_ns, digest.hexdigest()]
+    return [os.path.realpath(path), about.st_size, about.st_mtime_ns]
 
 
 class Blocks:
@@ -266,11 +260,6 @@ class Blocks:
             found = {key: self.arrays[key].read(rows) for key in keys if key in self.arrays}
             cov = kind.from_arrays(found | self.fixed, self.psd)
         return Gaussians(self.arrays["mean"].read(rows), cov, feature_names=self._stored_names)
-
-    @property
-    def cov(self) -> Covariance | None:
-        """The covariance of the first sample, which tells the kind of all; None if there are none."""
-        return self[0:1].cov
 
     @property
     def has_labels(self) -> bool:

@@ -261,13 +261,13 @@ def _covariance_arrays(data: Gaussians) -> tuple[dict[str, Array], dict[str, Arr
         return {"var": dense(data.cov.independent(count, n)).astype(np.float64, copy=False)}, {}
     if "start" in found:
         start = found.pop("start")
-        rank = int(start[1] - start[0]) if count else 0
+        rank = int(start[1] - start[0])
         if (np.diff(start) != rank).any():
             raise _core.FormatError(
                 "cov: blocks take low-rank covariances of one rank for all samples, (l, r, n); fill up with "
                 "rows of zeros"
             )
-        found["factors"] = found["factors"][start[0] : start[-1]].reshape(count, rank, n)
+        found["factors"] = found["factors"].reshape(count, rank, n)
     return found, {}
 
 
