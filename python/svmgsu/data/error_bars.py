@@ -6,7 +6,7 @@ and variance are taken (`asymmetric_bars`). Which columns belong together, `data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -52,21 +52,6 @@ def combine(
         return None, size(STD) ** 2
     (what,) = found  # a variance, or what was an inverse variance
     return None, np.asarray(bars(found[what], what), dtype=np.float64) * np.square(unit)
-
-
-def with_bars(
-    mean: Array, errors: Sequence[Errors], bars: Callable[[str, str], Array], centre: str, units: str = "same"
-) -> FloatArray:
-    """Return the variances of values `mean` (l, n); asymmetric errors shift `mean` in place."""
-    variances = np.zeros(mean.shape)
-    for j, found in enumerate(errors):
-        constant = found.get(STD)
-        if isinstance(constant, float):
-            variances[:, j] = np.square(constant * bar_unit(mean[:, j], units))
-        elif found:
-            shift, variances[:, j] = combine(found, bars, centre, bar_unit(mean[:, j], units))
-            mean[:, j] += 0 if shift is None else shift
-    return variances
 
 
 def asymmetric_bars(up: FloatArray, down: FloatArray, centre: str) -> tuple[FloatArray, FloatArray]:

@@ -17,6 +17,7 @@ margins of 90 %) is refused with the option that settles it, as is an uncertaint
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -77,14 +78,15 @@ class _Mark(NamedTuple):
     sure: bool  # an uncertainty also where that value is missing
 
 
-def tokens_of(name: str) -> list[str]:
+@functools.lru_cache(maxsize=2**14)
+def tokens_of(name: str) -> tuple[str, ...]:
     """Return the words of a name, without case, separators and units in brackets."""
     while (shorter := UNIT.sub("", name)) and shorter != name:
         name = shorter
     parts = TOKENS.findall(name)
     if any(c.islower() for c in name):
         parts = [piece for part in parts for piece in CAMEL.split(part)]
-    return [part.casefold() for part in parts]
+    return tuple(part.casefold() for part in parts)
 
 
 def key_of(name: str) -> str:
@@ -277,7 +279,7 @@ def _joint(values: dict[str, Errors], free: list[str]) -> dict[tuple[str, str], 
     keys = {key_of(name): name for name, errors in values.items() if errors}
     found = {}
     for name in free:
-        words = tokens_of(name) if values.get(name) == {} else []
+        words = tokens_of(name) if values.get(name) == {} else ()
         for mark, rest in ((words[:1], words[1:]), (words[-1:], words[:-1])):
             for k in range(1, len(rest)) if mark and mark[0] in JOINT else ():
                 x, y = keys.get("".join(rest[:k])), keys.get("".join(rest[k:]))

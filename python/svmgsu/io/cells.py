@@ -9,7 +9,6 @@ import csv
 import decimal
 import io
 import itertools
-import mmap
 import numbers as number_types
 import os
 import re
@@ -140,13 +139,14 @@ class Cells:
         self.index = [c for c in about.get("index_columns", []) if isinstance(c, str) and c in self.columns]
         self._arrays: dict[str, Array] = {}
         self._codes: dict[str, tuple[Array, list[Any]]] = {}
+        self._spelled: dict[str, tuple[FloatArray, FloatArray]] = {}
         # Errors that stand in the cells of their values, such as 1.2±0.3, are columns of their own.
         self.in_cells: dict[str, str] = {}
         for column in list(self.columns):
-            cells = self.array(column)[:MOST_SAMPLED]
-            if cells.dtype.kind != "O" or f"{column}_err" in self.columns:
+            if not self.has_texts(column) or f"{column}_err" in self.columns:
                 continue
-            found = [spelled(cell) for cell in cells if isinstance(cell, str) and MARKED.search(cell)]
+            texts = itertools.islice(self.texts(column), MOST_SAMPLED)
+            found = [spelled(text) for text in texts if MARKED.search(text)]
             if any(cell is not None and (cell.error == cell.error or cell.limit) for cell in found):
                 self.in_cells[f"{column}_err"] = column
                 self.columns.insert(self.columns.index(column) + 1, f"{column}_err")
@@ -188,48 +188,61 @@ class Cells:
         out[:] = cells
         return out
 
+    def has_texts(self, column: str) -> bool:
+        """Tell whether a column holds something else than numbers."""
+        return self.array(column).dtype.kind == "O"
+
+    def texts(self, column: str) -> Iterator[str]:
+        """Yield the cells of a column that are not empty."""
+        texts = (str(cell).strip() for cell in self.array(column) if cell is not None)
+        return (text for text in texts if text.casefold() not in NOTHING)
+
     def kinds(self) -> Kinds:
         """Tell columns of numbers from text, ids and empty ones, by what they hold."""
         kinds = Kinds(set(self.in_cells), set(self.index), set(), {})
         for column in self.columns:
             if column in self.in_cells:
                 continue
-            cells = self.array(column)
-            if cells.dtype.kind in "biuf":
+            if not self.has_texts(column):
+                cells = self.array(column)
                 kinds.numeric.add(column)
                 if cells.dtype.kind == "f" and len(cells) and np.isnan(cells[0]) and np.isnan(cells).all():
                     kinds.empty.add(column)
                 elif cells.dtype.kind in "iu" and len(cells) >= LEAST_RUNNING and _is_running(cells):
                     kinds.running.add(column)
                 continue
-            texts = (str(cell).strip() for cell in cells if cell is not None)
-            filled = [*itertools.islice((t for t in texts if t.casefold() not in NOTHING), MOST_SAMPLED)]
+            filled = [*itertools.islice(self.texts(column), MOST_SAMPLED)]
             known = {text: spelled(text) is not None for text in set(filled)}
             fine = sum(known[text] for text in filled)
             if 2 * fine >= len(filled):
                 kinds.numeric.add(column)
             elif 2 * sum(WITH_COMMAS.fullmatch(text) is not None for text in filled) > len(filled):
                 kinds.with_commas[column] = next(t for t in filled if WITH_COMMAS.fullmatch(t))
-            if not filled and len(cells):
+            if not filled and self.rows:
                 kinds.empty.add(column)
-            different = len(set(filled)) == min(len(cells), MOST_SAMPLED) >= LEAST_RUNNING
-            if different and len({*cells.tolist(), None}) == len(cells) + 1:
-                whole = all(INTEGER.fullmatch(text) for text in filled)
-                if _is_running(np.array(list(map(int, filled)), dtype=object)) if whole else not fine:
-                    kinds.running.add(column)
+            different = len(set(filled)) == min(self.rows, MOST_SAMPLED) >= LEAST_RUNNING
+            if not different or IDS.fullmatch(key_of(column)):
+                continue  # no id, or one by its name
+            whole = all(INTEGER.fullmatch(text) for text in filled)
+            running = _is_running(np.array(list(map(int, filled)), dtype=object)) if whole else not fine
+            if running and len({*self.array(column).tolist(), None}) == self.rows + 1:
+                kinds.running.add(column)
         return kinds
 
     def numbers(self, columns: Collection[str]) -> dict[str, Array]:
         """Return columns as floats, NaN where a cell is empty; refuse what is no number."""
-        arrays = {c: self.array(self.in_cells.get(c, c)) for c in columns}
-        own = [array.dtype for c, array in arrays.items() if c not in self.in_cells]
+        own = [self.array(c).dtype for c in columns if c not in self.in_cells]
         dtype = np.float32 if own and all(kind == np.float32 for kind in own) else np.float64
-        return {
-            c: self._of_texts(c, array.tolist())
-            if array.dtype.kind == "O"
-            else array.astype(dtype, copy=False)
-            for c, array in arrays.items()
-        }
+        found: dict[str, Array] = {}
+        for c in columns:
+            if c in self.in_cells:
+                values, errors = self._of_texts(self.in_cells[c])
+                found[c] = np.where(np.isnan(errors) & ~np.isnan(values), 0.0, errors)
+            elif self.array(c).dtype.kind == "O":
+                found[c] = self._of_texts(c)[0]
+            else:
+                found[c] = self.array(c).astype(dtype, copy=False)
+        return found
 
     def values(self, column: str) -> list[Any]:
         """Return a column as it is, None where a cell is empty."""
@@ -245,10 +258,6 @@ class Cells:
         return self._codes[column]
 
     def _coded(self, column: str) -> tuple[Array, list[Any]]:
-        array = self.array(column)
-        if array.dtype.kind in "biu":
-            known, codes = np.unique(array, return_inverse=True)
-            return codes, known.tolist()
         series = self.frame[column]
         if hasattr(series, "chunks") and series.type == "string":
             encoded = series.combine_chunks().dictionary_encode()
@@ -256,6 +265,9 @@ class Cells:
             texts = encoded.dictionary.to_pylist()
             codes[np.isin(codes, [k for k, text in enumerate(texts) if not text.strip()])] = -1
             return codes, texts
+        if self.array(column).dtype.kind in "biu":
+            known, codes = np.unique(self.array(column), return_inverse=True)
+            return codes, known.tolist()
         values = [None if value == "" else value for value in self.values(column)]
         strange = next((type(value).__name__ for value in values if isinstance(value, (list, dict))), None)
         if strange is not None:
@@ -294,41 +306,52 @@ class Cells:
 
     def ids(self, column: str, keep: Array) -> Array:
         """Return ids as text, "" where a cell is empty."""
-        values = self.values(column)
-        # Making strings of strings would cost as much as reading them.
-        plain = all(type(value) is str for value in values)
-        found = np.array(values if plain else ["" if value is None else str(value) for value in values])
+        if self.is_text and self.has_texts(column):
+            found = np.array(self.frame[column].fill_null("").to_pylist())
+        else:
+            found = np.array(["" if value is None else str(value) for value in self.values(column)])
         return found if keep.all() else found[keep]
 
-    def _of_texts(self, column: str, texts: list[Any]) -> FloatArray:
-        """Read cells of text as numbers; an `x_err` that is no column of its own is in the cells of x."""
-        owner = self.in_cells.get(column, column)
-        found = [Spelled(float("nan")) if t is None else spelled(str(t)) for t in texts]
-        bad = [i for i, cell in enumerate(found) if cell is None]
+    def _of_texts(self, column: str) -> tuple[FloatArray, FloatArray]:
+        """Read cells of text as numbers, with the errors in them, such as 1.2±0.3."""
+        if column in self._spelled:
+            return self._spelled[column]
+        values, texts = self._plain_numbers(column)
+        errors = np.full(self.rows, np.nan)
+        bad: list[int] = []
+        limits: dict[int, str] = {}
+        for row, text in texts.items():
+            cell = Spelled(np.nan) if text is None else spelled(str(text))
+            if cell is None:
+                bad.append(row)
+                continue
+            values[row], errors[row] = cell.value, cell.error
+            if cell.limit:
+                limits[row] = cell.limit
         if bad:
             count = f", one of {len(bad)} such rows" if len(bad) > 1 else ""
             raise self.fail(
                 bad[0],
-                f"column {owner!r} is {texts[bad[0]]!r}, which is no number as others in it are{count}; "
+                f"column {column!r} is {texts[bad[0]]!r}, which is no number as others in it are{count}; "
                 f"name it in {option('ignore')}, {option('target')} or {option('id')} if it holds none",
             )
-        known = [cell for cell in found if cell is not None]
-        values = np.array([cell.value for cell in known])
-        errors = np.array([cell.error for cell in known])
-        limited = [i for i, cell in enumerate(known) if cell.limit]
-        if limited and (self.limits is None or any(known[i].limit in ">≥" for i in limited)):
+        limited = list(limits)
+        if limited and (self.limits is None or any(limit in ">≥" for limit in limits.values())):
             raise self.fail(
                 limited[0],
-                f"column {owner!r} is {texts[limited[0]]!r}, a limit, one of {len(limited)}; "
+                f"column {column!r} is {texts[limited[0]]!r}, a limit, one of {len(limited)}; "
                 f"{option('limits', 'half-normal')} takes an upper limit L as a half-normal distribution of "
-                f"scale L, {option('ignore', [owner])} leaves the column out",
+                f"scale L, {option('ignore', [column])} leaves the column out",
             )
         # The mean and the standard deviation of |Z| L, Z standard normal.
         errors[limited] = np.sqrt(1 - 2 / np.pi) * values[limited]
         values[limited] *= np.sqrt(2 / np.pi)
-        if column == owner:
-            return values
-        return np.where(np.isnan(errors) & ~np.isnan(values), 0.0, errors)
+        self._spelled[column] = values, errors
+        return values, errors
+
+    def _plain_numbers(self, column: str) -> tuple[FloatArray, dict[int, Any]]:
+        """Return numbers where cells are written plainly, and {row: cell} where they may not be."""
+        return np.full(self.rows, np.nan), dict(enumerate(self.array(column).tolist()))
 
     def unit(self, column: str) -> Any:
         """Return the unit of a column: its own, or that in brackets at the end of its name."""
@@ -533,8 +556,9 @@ class CsvCells(Cells):
             try:
                 table = self._parse(texts)
             except pyarrow.ArrowInvalid:
+                # A record must fit into a block, and one with a line end in a cell must not be divided.
                 self.text.check()
-                self.block = min(size + 1, 2**31 - 1)  # a line must fit into a block
+                self.block = min(size + 1, 2**31 - 1)
                 table = self._parse(texts)
         except pyarrow.ArrowException as error:
             raise _core.FormatError(f"{self.text.name}: {' '.join(str(error).split())}") from None
@@ -575,9 +599,9 @@ class CsvCells(Cells):
                 skip_rows_after_names=text.header - text.remarks,
                 block_size=self.block,
             ),
-            # Looking for the ends of lines is faster where no cell can hold one.
+            # Blocks are divided faster where no cell holds the end of a line; else pyarrow raises an error.
             parse_options=arrow_csv.ParseOptions(
-                delimiter=text.delimiter, newlines_in_values=_has_quotes(content)
+                delimiter=text.delimiter, newlines_in_values=self.block != BLOCK
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types={str(k): "string" for k, c in enumerate(text.columns) if c in texts},
@@ -589,6 +613,28 @@ class CsvCells(Cells):
                 quoted_strings_can_be_null=False,
             ),
         )
+
+    def has_texts(self, column: str) -> bool:
+        return bool(self.frame[column].type == "string")
+
+    def texts(self, column: str) -> Iterator[str]:
+        for chunk in self.frame[column].chunks:
+            yield from filter(None, map(str.strip, chunk.drop_null().to_pylist()))
+
+    def _plain_numbers(self, column: str) -> tuple[FloatArray, dict[int, Any]]:
+        import pyarrow
+
+        values = np.full(self.rows, np.nan)
+        texts: dict[int, Any] = {}
+        first = 0
+        for chunk in self.frame[column].chunks:
+            span = slice(first, first + len(chunk))
+            try:
+                values[span] = chunk.cast("float64").to_numpy(zero_copy_only=False)
+            except pyarrow.ArrowInvalid:
+                texts |= zip(range(first, span.stop), chunk.to_pylist(), strict=True)
+            first = span.stop
+        return values, texts
 
     def place(self, row: int) -> str:
         line = self.text.line(row)
@@ -607,10 +653,3 @@ def _is_remark(line: str, after: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     return own != other or (own < 2 and after.startswith("#"))
-
-
-def _has_quotes(content: str | bytes) -> bool:
-    if isinstance(content, bytes):
-        return b'"' in content
-    with open(content, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        return mapped.find(b'"') >= 0

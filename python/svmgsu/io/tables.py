@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import numpy as np
 from .. import _core
 from ..data.columns import ColumnError, Columns, Errors, check_names, listed
 from ..data.covariances import Diagonal, Full, Isotropic
-from ..data.error_bars import UNITS, SignError, check_centre, combine, lower_sizes, with_bars
+from ..data.error_bars import UNITS, SignError, bar_unit, check_centre, combine, lower_sizes
 from ..data.frames import (
     LOWER,
     LOWER_BOUND,
@@ -39,6 +39,7 @@ NINES = (9.99, 99.0, 99.9, 99.99, 999.0, 999.9, 999.99, 9999.0, 99999.0, 999999.
 # A nine as it is read, from a column of either precision, and as it was written.
 WRITTEN = {float(np.float32(nine)): nine for nine in NINES} | {nine: nine for nine in NINES}
 SEVERAL = 3  # samples with such a value that are no chance
+ROWS = 4096  # that are joined at a time
 TASKS = ("auto", "classification", "regression")
 
 
@@ -430,24 +431,36 @@ class TableReader:
     ) -> tuple[Array, Any]:
         """Put together means and covariance of the rows to keep."""
         every = bool(keep.all())
-        mean = np.empty(
-            (int(keep.sum()), len(plan.values)), dtype=np.result_type(*map(numbers.get, plan.values))
-        )
-        for j, column in enumerate(plan.values):
-            mean[:, j] = numbers[column] if every else numbers[column][keep]
+        means = [numbers[column] if every else numbers[column][keep] for column in plan.values]
 
         def bars(column: str, what: str) -> Any:
             return _sizes(cells, column, what, numbers[column], keep)
 
         if plan.whole and self.units == "same":
             shift, variance = combine(plan.whole, bars, self.centre)
-            if shift is not None:
-                mean = (mean + shift[:, np.newaxis]).astype(mean.dtype)
+            mean = _by_row(
+                means if shift is None else [(values + shift).astype(values.dtype) for values in means]
+            )
             return mean, Isotropic(stored_as(variance / plan.error_scale**2, mean.dtype))
-        errors = [plan.whole or found for found in plan.values.values()]
-        if not any(errors):
-            return mean, None
-        variances = with_bars(mean, errors, bars, self.centre, self.units)
+        if not plan.whole and not any(plan.values.values()):
+            return _by_row(means), None
+        columns: list[Array] = []
+        deviations: set[int] = set()
+        for j, own in enumerate(plan.values.values()):
+            found = plan.whole or own
+            unit = bar_unit(means[j], self.units)
+            if STD in found or not found:
+                std = found.get(STD, 0.0)  # a number is for all rows
+                std = bars(std, STD) if isinstance(std, str) else std
+                columns.append(np.broadcast_to(std if self.units == "same" else std * unit, len(means[j])))
+                deviations.add(j)
+                continue
+            shift, variance = combine(found, bars, self.centre, unit)
+            columns.append(variance)
+            if shift is not None:
+                means[j] = (means[j] + shift).astype(means[j].dtype)
+        mean = _by_row(means)
+        variances = _by_row(columns, deviations)
         if plan.joint:
             return mean, _full(plan, numbers, keep, variances)
         if np.isnan(mean).any():
@@ -499,6 +512,19 @@ def _among(values: Array, codes: Sequence[float]) -> Array:
     with np.errstate(over="ignore"):
         rounded = wanted.astype(np.float32)
     return np.isin(values, np.concatenate([wanted, rounded[np.isfinite(rounded)]]))
+
+
+def _by_row(columns: list[Array], squared: Collection[int] = ()) -> Array:
+    """Join columns, some of them `squared`, in an (l, n) array.
+
+    Some rows at a time, since whole columns would not stay in the cache.
+    """
+    out = np.empty((len(columns[0]), len(columns)), dtype=np.result_type(*columns))
+    for first in range(0, len(out), ROWS):
+        rows = slice(first, first + ROWS)
+        for j, column in enumerate(columns):
+            out[rows, j] = np.square(column[rows]) if j in squared else column[rows]
+    return out
 
 
 def _full(plan: Columns, numbers: dict[str, Array], keep: Array, variances: FloatArray) -> Full:

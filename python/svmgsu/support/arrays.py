@@ -89,7 +89,7 @@ def squared(deviations: Array) -> Array:
 
 def stored_as(variances: FloatArray, dtype: npt.DTypeLike | None) -> Array:
     """Return variances as `dtype`; as float64 where one would vanish, lose digits or become infinite."""
-    return variances.astype(dtype) if dtype != np.float32 or _in_range(variances) else variances
+    return variances.astype(dtype, copy=False) if dtype != np.float32 or _in_range(variances) else variances
 
 
 def _in_range(variances: FloatArray) -> bool:
