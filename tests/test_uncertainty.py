@@ -111,10 +111,10 @@ REFUSED = {
     "augment: draw 0 of sample 0 is nan at feature 1": lambda: augmented(
         augment=lambda x, rng: entry(x, 1, np.nan)
     ),
-    "augment: draws of sample 0 have 1 to 2 features": lambda: augmented(
+    "augment: draw 2 of sample 0 has 1 features, not 2": lambda: augmented(
         augment=lambda x, rng: x[: rng.integers(1, 3)]
     ),
-    "augment: sample 1 came back with 1 features, sample 0 with 2": lambda: augmented(
+    "augment: draw 0 of sample 1 has 1 features, not 2": lambda: augmented(
         augment=lambda x, rng: x if x[0] == 1 else x[:1], rank=1
     ),
     "X: sample 1, feature 0 is nan": lambda: augmented(entry(X, (1, 0), np.nan)),

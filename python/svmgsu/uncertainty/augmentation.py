@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ RANK = 8  # directions kept, unless another number is asked for
 
 def from_augmentation(
     X: ArrayLike,
-    augment: Callable[[Array, np.random.Generator], Any],
+    augment: Callable[[Array, np.random.Generator], ArrayLike],
     *,
     n: int = 64,
     rank: int | None = None,
@@ -73,30 +72,25 @@ def from_augmentation(
         raise TypeError(f"augment: expected a function of (sample, generator), got {augment!r}")
     means: list[Array] = []
     factors: list[Array] = []
+    size: int | None = None
     for i, x in enumerate(samples):
         rng = np.random.default_rng(np.random.SeedSequence(root, spawn_key=(i,)))
-        mean, F = _moments(_draw(augment, x, i, draws, rng), kept)
-        if means and len(mean) != len(means[0]):
-            raise ValueError(
-                f"augment: sample {i} came back with {len(mean)} features, sample 0 with {len(means[0])}"
-            )
+        copies = []
+        for k in range(draws):
+            copy = np.asarray(augment(x.copy(), rng), dtype=np.float64).ravel()
+            size = copy.size if size is None else size
+            if copy.size != size:
+                raise ValueError(f"augment: draw {k} of sample {i} has {copy.size} features, not {size}")
+            if not np.isfinite(copy).all():
+                j = int(np.argmin(np.isfinite(copy)))
+                raise ValueError(
+                    f"augment: draw {k} of sample {i} is {copy[j]} at feature {j}; it must be finite"
+                )
+            copies.append(copy)
+        mean, F = _moments(np.stack(copies), kept)
         means.append(mean.astype(samples.dtype))
         factors.append(F.astype(samples.dtype))
     return Gaussians(np.stack(means), LowRank(np.stack(factors)))
-
-
-def _draw(augment: Callable[..., Any], x: Array, i: int, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Return the transformed copies of sample i, (draws, n)."""
-    copies = [np.asarray(augment(x.copy(), rng), dtype=np.float64).ravel() for _ in range(draws)]
-    sizes = [copy.size for copy in copies]
-    if len(set(sizes)) > 1:
-        raise ValueError(f"augment: draws of sample {i} have {min(sizes)} to {max(sizes)} features")
-    out = np.stack(copies)
-    bad = np.argwhere(~np.isfinite(out))
-    if len(bad):
-        k, j = bad[0].tolist()
-        raise ValueError(f"augment: draw {k} of sample {i} is {out[k, j]} at feature {j}; it must be finite")
-    return out
 
 
 def _moments(sample: FloatArray, rank: int | None) -> tuple[FloatArray, FloatArray]:

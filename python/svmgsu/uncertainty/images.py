@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..data.covariances import LowRank
@@ -81,67 +79,45 @@ def from_images(
             raise ValueError(f"{name}: must be finite, got {size!r}")
         if size < 0:
             raise ValueError(f"{name}: a standard deviation must be >= 0, got {size:g}")
-    tangents = _tangents(pixels.shape[1], pixels.shape[2], _shift_root(shift), sizes)
-    if not tangents:
+    h, w = pixels.shape[1:3]
+    down, right = np.meshgrid(np.arange(h) - (h - 1) / 2, np.arange(w) - (w - 1) / 2, indexing="ij")
+    turn, slant = np.radians(rotation), np.radians(shear)
+    # How far each pixel's content moves, (down, right), for one standard deviation of each transformation.
+    moves = [np.broadcast_to(row[:, None, None], (2, h, w)) for row in _shift_root(shift)]
+    moves += [np.stack([-turn * right, turn * down]), np.stack([scale * down, scale * right])]
+    moves += [np.stack([0 * down, -slant * down])]
+    moves = [move for move in moves if move.any()]
+    rank = len(moves) + (brightness > 0) + (blur > 0)
+    if not rank:
         known = ", ".join(("shift", *sizes))
         raise ValueError(f"shift: no transformation has a deviation above zero; give one of {known}")
     count, n = means.shape
-    factors = np.empty((count, len(tangents), n), dtype=pixels.dtype)
+    factors = np.empty((count, rank, n), dtype=pixels.dtype)
+    channels = (1,) * (pixels.ndim - 3)
     for rows in blocks(count, TEMPORARIES * n):
-        gradient = _Gradient(pixels[rows])
-        for k, tangent in enumerate(tangents):
-            factors[rows, k] = tangent(gradient).reshape(-1, n)
+        f = pixels[rows]
+        gradient = np.gradient(f, axis=(1, 2))
+        tangents = []
+        for move in moves:
+            v, u = move.astype(f.dtype).reshape(2, h, w, *channels)
+            tangents.append(-(v * gradient[0] + u * gradient[1]))
+        if brightness:
+            tangents.append(np.full_like(f, brightness))
+        if blur:
+            tangents.append(0.5 * float(blur) ** 2 * _laplacian(f))
+        factors[rows] = np.stack(tangents, axis=1).reshape(len(f), rank, n)
     return Gaussians(means, LowRank(factors))
 
 
-class _Gradient:
-    """A block of images with their derivatives down (y) and to the right (x)."""
-
-    def __init__(self, f: Array) -> None:
-        self.f = f
-        self.y, self.x = np.gradient(f, axis=(1, 2))
-
-    def along(self, v: FloatArray, u: FloatArray) -> Array:
-        """Return ∂f/∂t where the content moves by t·(v down, u right): −v ∂f/∂y − u ∂f/∂x."""
-        tail = (1,) * (self.f.ndim - 3)
-        down, right = (a.astype(self.f.dtype).reshape(a.shape + tail) for a in (v, u))
-        return np.asarray(-(down * self.y + right * self.x))
-
-    def laplacian(self) -> Array:
-        """Return second differences; the border is continued by its own pixels."""
-        down, right = np.diff(self.f, axis=1), np.diff(self.f, axis=2)
-        out = np.zeros_like(self.f)
-        out[:, :-1] += down
-        out[:, 1:] -= down
-        out[:, :, :-1] += right
-        out[:, :, 1:] -= right
-        return out
-
-
-def _tangents(
-    h: int, w: int, shifts: FloatArray, sizes: dict[str, float]
-) -> list[Callable[[_Gradient], Array]]:
-    """Return, for each deviation above 0, the derivative of an image times that deviation."""
-    y, x = np.meshgrid(np.arange(h) - (h - 1) / 2, np.arange(w) - (w - 1) / 2, indexing="ij")
-    one = np.ones((h, w))
-    turn = np.radians(sizes["rotation"])
-    slant = np.radians(sizes["shear"])
-    found: list[Callable[[_Gradient], Array]] = [
-        lambda g, row=row: g.along(row[0] * one, row[1] * one)  # type: ignore[misc]
-        for row in shifts
-        if row.any()
-    ]
-    if turn:
-        found.append(lambda g: g.along(-turn * x, turn * y))
-    if sizes["scale"]:
-        found.append(lambda g: g.along(sizes["scale"] * y, sizes["scale"] * x))
-    if slant:
-        found.append(lambda g: g.along(0 * y, -slant * y))
-    if sizes["brightness"]:
-        found.append(lambda g: np.full_like(g.f, sizes["brightness"]))
-    if sizes["blur"]:
-        found.append(lambda g: 0.5 * float(sizes["blur"]) ** 2 * g.laplacian())
-    return found
+def _laplacian(f: Array) -> Array:
+    """Return second differences of images; the border is continued by its own pixels."""
+    down, right = np.diff(f, axis=1), np.diff(f, axis=2)
+    out = np.zeros_like(f)
+    out[:, :-1] += down
+    out[:, 1:] -= down
+    out[:, :, :-1] += right
+    out[:, :, 1:] -= right
+    return out
 
 
 def _shift_root(shift: ArrayLike) -> FloatArray:

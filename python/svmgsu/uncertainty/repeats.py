@@ -90,16 +90,8 @@ def from_repeats(
     if alone.all():
         raise ValueError("repeats: every sample has one repeat, so that no covariance can be pooled")
     divisor = ragged.sizes.astype(np.float64) if of_mean else np.ones(len(ragged))
-    cov: Covariance
-    if covariance == "diagonal":
-        cov = Diagonal(_variances(ragged, divisor))
-    elif covariance == "full":
-        cov = _full(ragged, divisor)
-    elif covariance == "lowrank":
-        factors, start = _factors(ragged, np.sqrt(divisor * np.maximum(ragged.sizes - 1, 1)))
-        cov = LowRank(factors, _pooled_diagonal(ragged), start=start)
-    else:
-        cov = _shrunk(ragged, divisor)
+    make = {"diagonal": _diagonal, "full": _full, "lowrank": _low_rank, "ledoit_wolf": _shrunk}[covariance]
+    cov = make(ragged, divisor)
     return Gaussians(ragged.means.astype(ragged.dtype), cov, feature_names=column_names(repeats))
 
 
@@ -138,36 +130,34 @@ class _Ragged:
         return np.asarray(total / (self.sizes - 1).sum())
 
 
-def _variances(ragged: _Ragged, divisor: FloatArray) -> Array:
+def _diagonal(ragged: _Ragged, divisor: FloatArray) -> Covariance:
     V = np.zeros((len(ragged), ragged.n))
     for k, chosen, D in ragged.batches():
         V[chosen] = (D**2).sum(axis=1) / (k - 1)
     if (ragged.sizes == 1).any():
         V[ragged.sizes == 1] = ragged.pooled_variances()
-    return stored_as(V / divisor[:, None], ragged.dtype)
+    return Diagonal(stored_as(V / divisor[:, None], ragged.dtype))
 
 
 def _full(ragged: _Ragged, divisor: FloatArray) -> Covariance:
     n = ragged.n
-    upper = np.triu_indices(ragged.n)
-    dtype = _variances(ragged, divisor).dtype  # float32 only where it holds the variances
-    packed = np.zeros((len(ragged), n * (n + 1) // 2), dtype=dtype)
+    upper = np.triu_indices(n)
+    packed = np.zeros((len(ragged), len(upper[0])))
     pooled = np.zeros((n, n))
     for k, chosen, D in ragged.batches(numbers=n * n):
         S = D.transpose(0, 2, 1) @ D
         pooled += S.sum(axis=0)
         packed[chosen] = (S / ((k - 1) * divisor[chosen, None, None]))[:, upper[0], upper[1]]
     packed[ragged.sizes == 1] = (pooled / (ragged.sizes - 1).sum())[upper]
-    return Full.from_packed(packed)
+    held = stored_as(packed[:, upper[0] == upper[1]], ragged.dtype)  # float32 only if it holds the variances
+    return Full.from_packed(packed.astype(held.dtype))
 
 
-def _pooled_diagonal(ragged: _Ragged) -> Array | None:
+def _low_rank(ragged: _Ragged, divisor: FloatArray) -> Covariance:
+    factors, start = _factors(ragged, np.sqrt(divisor * np.maximum(ragged.sizes - 1, 1)))
     alone = ragged.sizes == 1
-    if not alone.any():
-        return None
-    diagonal = np.zeros((len(ragged), ragged.n))
-    diagonal[alone] = ragged.pooled_variances()
-    return stored_as(diagonal, ragged.dtype)
+    diagonal = stored_as(np.outer(alone, ragged.pooled_variances()), ragged.dtype) if alone.any() else None
+    return LowRank(factors, diagonal, start=start)
 
 
 def _factors(ragged: _Ragged, divisor: FloatArray) -> tuple[Array, Array]:
@@ -207,8 +197,7 @@ def _shrunk(ragged: _Ragged, divisor: FloatArray) -> Covariance:
     with np.errstate(divide="ignore"):  # all shrunk: the factors are divided by infinity
         factors, start = _factors(ragged, np.sqrt(ragged.sizes * divisor) / np.sqrt(1 - amount))
     diagonal = np.outer(amount * level / divisor, unit)
-    pooled = _pooled_diagonal(ragged)
-    diagonal = diagonal if pooled is None else diagonal + pooled
+    diagonal[ragged.sizes == 1] = unit
     return LowRank(factors, stored_as(diagonal, ragged.dtype), start=start)
 
 

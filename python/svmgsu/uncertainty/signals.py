@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ def from_welch(
     bands: Mapping[str, tuple[float, float]] = DEAP_BANDS,
     nperseg: int = 256,
     noverlap: int | None = None,
-    window: Any = "hann",
+    window: ArrayLike = "hann",
     pairs: Sequence[tuple[int, int]] = (),
     pair_bands: Sequence[str] | None = None,
     covariance: str = "diagonal",
@@ -108,28 +107,33 @@ def from_welch(
         )
     frequencies = np.fft.rfftfreq(size, 1 / rate)
     chosen = _band_masks(bands, frequencies)
+    names = list(bands)
     pairs = list(pairs)  # an array has no truth value
-    differences = _check_pairs(pairs, pair_bands, x.shape[1], list(bands))
+    for pair in pairs:
+        if len(pair) != 2 or any(c not in range(x.shape[1]) for c in pair):
+            raise ValueError(f"pairs: {tuple(pair)} is not a pair of channels from 0 to {x.shape[1] - 1}")
+    for name in pair_bands or ():
+        if name not in names:
+            raise ValueError(f"pair_bands: {name!r} is not one of the bands {names}")
+    compared = [names.index(name) for name in (names if pair_bands is None else pair_bands)]
+    left, right = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     spectrogram = need("scipy.signal", "from_welch").spectrogram
-    features = np.empty(
-        (len(x), windows, x.shape[1] * len(bands) + len(pairs) * len(differences)), dtype=x.dtype
-    )
+    powers = x.shape[1] * len(names)
+    features = np.empty((len(x), windows, powers + len(pairs) * len(compared)), dtype=x.dtype)
     for rows in blocks(len(x), 6 * x.shape[1] * windows * size):
         _, _, P = spectrogram(x[rows], rate, window=window, nperseg=size, noverlap=overlap, axis=-1)
         power = np.einsum("lcft,bf->ltcb", P, chosen.astype(P.dtype)) * P.dtype.type(rate / size)
-        _check_power(power, rows.start, list(bands))
-        features[rows] = _features(np.log(power), pairs, differences)
+        if not (power > 0).all():
+            i, t, c, b = np.argwhere(~(power > 0))[0].tolist()
+            raise ValueError(
+                f"signals: sample {rows.start + i}, channel {c} has no power in band {names[b]!r} in window "
+                f"{t} (a flat signal?); its logarithm is not finite"
+            )
+        logs = np.log(power)
+        features[rows, :, :powers] = logs.reshape(*logs.shape[:2], -1)
+        apart = logs[:, :, right][..., compared] - logs[:, :, left][..., compared]
+        features[rows, :, powers:] = apart.reshape(*logs.shape[:2], -1)
     return from_repeats(features, covariance=covariance, of_mean=of_mean)
-
-
-def _features(log_power: Array, pairs: Sequence[tuple[int, int]], bands: list[int]) -> Array:
-    """Return log powers (l, windows, channels, bands) as features, the differences last."""
-    flat = log_power.reshape(*log_power.shape[:2], -1)
-    if not pairs:
-        return flat
-    left, right = np.array(pairs, dtype=np.intp).T
-    apart = log_power[:, :, right][..., bands] - log_power[:, :, left][..., bands]
-    return np.concatenate([flat, apart.reshape(*flat.shape[:2], -1)], axis=2)
 
 
 def _band_masks(bands: Mapping[str, tuple[float, float]], frequencies: Array) -> Array:
@@ -148,26 +152,3 @@ def _band_masks(bands: Mapping[str, tuple[float, float]], frequencies: Array) ->
             )
         masks.append(inside)
     return np.array(masks)
-
-
-def _check_pairs(
-    pairs: Sequence[tuple[int, int]], pair_bands: Sequence[str] | None, channels: int, names: list[str]
-) -> list[int]:
-    """Return the places of the pairs' bands."""
-    for pair in pairs:
-        if len(pair) != 2 or any(c not in range(channels) for c in pair):
-            raise ValueError(f"pairs: {tuple(pair)} is not a pair of channels from 0 to {channels - 1}")
-    for name in pair_bands or ():
-        if name not in names:
-            raise ValueError(f"pair_bands: {name!r} is not one of the bands {names}")
-    return [names.index(name) for name in (names if pair_bands is None else pair_bands)]
-
-
-def _check_power(power: Array, first: int, names: list[str]) -> None:
-    bad = np.argwhere(~(power > 0))
-    if len(bad):
-        i, t, c, b = bad[0].tolist()
-        raise ValueError(
-            f"signals: sample {first + i}, channel {c} has no power in band {names[b]!r} in window {t} "
-            "(a flat signal?); its logarithm is not finite"
-        )
