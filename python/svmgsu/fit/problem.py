@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..exceptions import ConvergenceWarning
 from ..outofcore.training import DataSource
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.parallel import Team
-from ..support.progress import ProgressBar
+from ..support.progress import progress_lines
 from ..support.validation import Array, ArrayLike, FloatArray
 from ..support.warning import warn
 from .options import Options
@@ -130,9 +129,10 @@ class Problem:
         core = options.core(self.source.shape[0], self.lam)
         if options.max_time is not None:
             core.max_seconds = options.seconds_left(_RESERVED[calibration])
-        callback = options.verbose if callable(options.verbose) else None
-        with ProgressBar(core) if options.verbose is True else nullcontext(callback) as report:
-            model: Any = self.task.solve(self, core, start=start, report=report, team=team)
+        report = options.verbose if callable(options.verbose) else None
+        if options.verbose is True:
+            report = progress_lines()
+        model: Any = self.task.solve(self, core, start=start, report=report, team=team)
         if calibration:
             from .calibrate import calibrate
 

@@ -101,7 +101,7 @@ def train(
         By default all that OpenMP offers (OMP_NUM_THREADS, threadpoolctl). The result has the same bits for
         any number.
     verbose : bool or function, default=False
-        Show progress (with tqdm where it is installed). A function is called between iterations with
+        Print progress. A function is called between iterations with
         `.iteration, .objective, .gap, .seconds, .passes`, and stops training by returning False; for several
         classes from several threads.
 

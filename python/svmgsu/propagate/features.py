@@ -79,7 +79,8 @@ class FeatureMap:
             for rows, core, weights in _parts(data)
         ]
         variance, packed, factors = (np.concatenate([part[k] for part in found]) for k in range(3))
-        start = _joined_starts([part[3] for part in found])
+        ranks = np.concatenate([np.diff(part[3]) for part in found])
+        start = np.concatenate([[0], np.cumsum(ranks)])
         A = self.combine
         mean = (means if A is None else means @ A.T).astype(dtype, copy=False)
         if asked == "diagonal":
@@ -95,15 +96,12 @@ class FeatureMap:
     def _require(self, data: Gaussians | Mixtures, spread: Spread) -> None:
         """Refuse what will not fit into memory before any of it is made."""
         m = int(self.core.outputs)
-        n = data.shape[1]
-        components = data.n_components if isinstance(data, Mixtures) else 1
-        triangle = m * (m + 1) / 2
-        numbers = triangle
+        numbers = m * (m + 1) / 2
         if spread == "diagonal" and self.combine is None:
             numbers = m
         if spread == "lowrank":
-            numbers = m * (1 + components * (min(m, n) + (components > 1)))
-            numbers += 0 if self.combine is None else triangle
+            components = data.n_components if isinstance(data, Mixtures) else 1
+            numbers = m * components * (1 + min(m, data.shape[1])) + (0 if self.combine is None else numbers)
         what = f"covariance: {spread!r} covariances of {m} features of {len(data)} samples"
         require_memory(8.0 * len(data) * numbers, what)
 
@@ -130,15 +128,6 @@ def _parts(data: Gaussians | Mixtures) -> Iterator[tuple[slice, Any, FloatArray 
             kind = _core.full(packed, n)
         weights = np.ascontiguousarray(data.weights[rows], dtype=np.float64)
         yield rows, _core.Gaussians(_core.dense_means(mean), ((kind, 1.0),)), weights
-
-
-def _joined_starts(starts: list[Array]) -> Array:
-    """Join where rows of factors begin, of pieces one after the other."""
-    out = [np.zeros(1, dtype=np.int64)]
-    for start in starts:
-        if len(start):
-            out.append(start[1:] + out[-1][-1])
-    return np.concatenate(out)
 
 
 def fourier_map(frequencies: FloatArray) -> FeatureMap:
