@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from .support.arrays import dense
+from .support.types import Fitted
 from .support.validation import FloatArray, listed
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[str, str] | tuple[str, str, float]  # name, text, and a size in [-1, 1] to draw
 Rows: TypeAlias = list[Row]
-Fitted: TypeAlias = Any  # a model or an estimator: above this layer
 MOST_ROWS = 1000  # samples at most: a look at a memory map must not read it all
 MOST_NUMBERS = 2**24  # and numbers: sparse rows become dense ones here
 MOST_BARS = 8
@@ -154,7 +154,7 @@ class ShowsFit:
         drawn: str = super()._repr_html_inner()  # type: ignore[misc]
         return drawn + _fitted_table(self)
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         shown: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
         if "text/html" in shown:
             shown["text/html"] += _fitted_table(self)

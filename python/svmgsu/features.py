@@ -5,7 +5,7 @@ They take points, `Gaussians` of any kind and `Mixtures`, and give `Gaussians` o
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TypeVar, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
@@ -30,6 +30,7 @@ from .support.validation import (
     Array,
     ArrayLike,
     FloatArray,
+    Matrix,
     RandomState,
     as_float_array,
     check_choice,
@@ -37,6 +38,7 @@ from .support.validation import (
     check_positive,
 )
 
+Own = TypeVar("Own", bound="FeatureTransformer")
 __all__ = ["FourierFeatures", "Landmarks", "Polynomial"]
 
 
@@ -51,7 +53,9 @@ class FeatureTransformer(GaussianTransformer):
     covariance: str
     map_: FeatureMap
 
-    def fit(self, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+    def fit(
+        self: Own, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None
+    ) -> Own:
         """Learn from X.
 
         Parameters
@@ -72,7 +76,7 @@ class FeatureTransformer(GaussianTransformer):
         self._n_features_out = self.map_.outputs
         return self
 
-    def transform(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+    def transform(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Gaussians | Matrix:
         """Return E z of X, with the covariance that `covariance` asks for.
 
         Points that come as an array become an array; `Gaussians`, `Mixtures`, and arrays with `cov` or `std`

@@ -5,11 +5,10 @@ Kinds add (`Diagonal(V) + Shared(S)`) and scale (`0.5 * cov`); `to_full()` shows
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..support.arrays import dense, squared
+from ..support.types import Quantity
 from ..support.validation import DEVIATIONS, Array, ArrayLike, Matrix, as_float_array, is_sparse
 from ..support.warning import warn
 from .covariances import Covariance, Diagonal, Full, Isotropic, Psd, Shared
@@ -19,7 +18,7 @@ MOST_SAMPLES = 1000  # that are compared with their variances: a look at a memor
 FEW_SAMPLES = 10  # whose spread says little
 
 
-def plain_arrays(X: Any, cov: Any, std: Any) -> tuple[Any, Any, Any]:
+def plain_arrays(X: Matrix, cov: Quantity, std: Quantity) -> tuple[Matrix, ArrayLike, ArrayLike]:
     """Return X, cov and std as plain arrays in the unit of X.
 
     They may be quantities of astropy, or X an array of the package uncertainties, which brings its own
@@ -27,7 +26,7 @@ def plain_arrays(X: Any, cov: Any, std: Any) -> tuple[Any, Any, Any]:
     """
     if hasattr(X, "to_value") or hasattr(cov, "to_value") or hasattr(std, "to_value"):
         unit = getattr(X, "unit", None)
-        plain: dict[str, Any] = {"cov": cov, "std": std}
+        plain: dict[str, ArrayLike] = {"cov": cov, "std": std}
         for name, given, power in (("cov", cov, 2), ("std", std, 1)):
             if given is None:
                 continue

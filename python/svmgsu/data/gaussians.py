@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .._repr import gaussians_table, typical_sizes
 from ..propagate.linear import as_select_map
 from ..support.arrays import dense, stack_rows
 from ..support.sparse import SparseRows
+from ..support.types import Fields, Table
 from ..support.validation import (
     FINITE,
     Array,
@@ -156,9 +157,9 @@ class Gaussians:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: Table,
         features: Sequence[str] | None = None,
-        errors: Any = None,
+        errors: ArrayLike = None,
         *,
         exact: Sequence[str] | None = None,
         ignore: Sequence[str] | None = None,
@@ -220,10 +221,9 @@ class Gaussians:
         from ..io.frames import read_frame, say
 
         check_choice(missing, "missing", ("error", "drop", "keep"))
-        options = {"errors": errors, "exact": exact, "ignore": ignore, "error_scale": error_scale}
+        options: Fields = {"errors": errors, "exact": exact, "ignore": ignore, "error_scale": error_scale}
         options |= {"asymmetric": asymmetric, "units": units, "missing": missing, "limits": limits}
-        options["na_values"] = na_values
-        found = read_frame(frame, features=features, target=False, **options)
+        found = read_frame(frame, features=features, target=False, na_values=na_values, **options)
         if features is None:
             say(found, exact)
         return found.data

@@ -7,7 +7,7 @@ sin(w·x)/√R of R frequencies w drawn from it have inner products that tend to
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +38,13 @@ class FeatureMap:
         Makes m features of the core's M.
     """
 
-    def __init__(self, name: str, made_of: tuple[Any, ...], combine: FloatArray | None = None) -> None:
+    def __init__(self, name: str, made_of: tuple[object, ...], combine: FloatArray | None = None) -> None:
         self.name = name
         self.made_of = made_of
         self.combine = combine
-        self.core: Any = getattr(_core, f"{name}_map")(*made_of)
+        self.core: _core.Map = getattr(_core, f"{name}_map")(*made_of)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[FeatureMap], tuple[object, ...]]:
         return FeatureMap, (self.name, self.made_of, self.combine)
 
     @property
@@ -106,7 +106,7 @@ class FeatureMap:
         require_memory(8.0 * len(data) * numbers, what)
 
 
-def _parts(data: Gaussians | Mixtures) -> Iterator[tuple[slice, Any, FloatArray | None]]:
+def _parts(data: Gaussians | Mixtures) -> Iterator[tuple[slice, _core.Gaussians, FloatArray | None]]:
     """Yield the core's views of some samples at a time: (rows, Gaussians, weights of a mixture or None)."""
     count, n = data.shape
     chunks = [slice(first, min(count, first + CHUNK)) for first in range(0, count, CHUNK)]

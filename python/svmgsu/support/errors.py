@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
 
 WORDS = ("sample", "feature", "feature")
 
@@ -36,7 +35,7 @@ class InvalidValue(ValueError):
         text = f"{self.argument}: {words_of(self.place)} {self.problem}"
         return f"{text}; {self.advice}" if self.advice else text
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[InvalidValue], tuple[object, ...]]:
         return InvalidValue, (self.argument, self.problem, self.place, self.advice)
 
 
@@ -57,16 +56,16 @@ def counted_from(first: int) -> Iterator[None]:
         raise
 
 
-def _in_python(name: str, value: Any) -> str:
+def _in_python(name: str, value: object) -> str:
     return (
         f"{name}=" if value is ... else f'{name}="{value}"' if isinstance(value, str) else f"{name}={value!r}"
     )
 
 
 # How messages name an option; the shell sets its own way.
-SPELLING: ContextVar[Callable[[str, Any], str]] = ContextVar("spelling", default=_in_python)
+SPELLING: ContextVar[Callable[[str, object], str]] = ContextVar("spelling", default=_in_python)
 
 
-def option(name: str, value: Any = ...) -> str:
+def option(name: str, value: object = ...) -> str:
     """Return an option for messages as the caller writes it: ignore=['x'], or --ignore x in the shell."""
     return SPELLING.get()(name, value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from .. import _core
 
@@ -19,10 +18,10 @@ _EXTRAS = {
 }
 
 
-def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return a `__getattr__` that loads names when they are first used; `homes` has the module of each."""
 
-    def load(name: str) -> Any:
+    def load(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:

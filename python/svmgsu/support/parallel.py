@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .. import _core
 from .validation import check_count
@@ -25,7 +25,7 @@ class Team:
     The number is asked for here, in the caller's thread, since threadpoolctl limits that one alone.
     """
 
-    def __init__(self, threads: Any = None, n_jobs: Any = None) -> None:
+    def __init__(self, threads: object = None, n_jobs: object = None) -> None:
         self.threads = _core.config()["threads"] if threads is None else check_count(threads, "threads")
         self.jobs = self.threads
         if n_jobs is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .types import Fields
 from .validation import Array, Matrix, check_range
 
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")  # of compressed rows in an .npz file
@@ -83,7 +84,7 @@ def compressed_rows(value: Array, column: Array, start: Array, shape: Iterable[i
     return csr_array((value, column, start), shape=tuple(shape))
 
 
-def parts_of(matrix: Matrix, key: str) -> dict[str, Any]:
+def parts_of(matrix: Matrix, key: str) -> Fields:
     """Return what an .npz file holds of a matrix: itself under `key`, or its parts if it is sparse."""
     if not hasattr(matrix, "tocsr"):
         return {key: matrix}

@@ -197,12 +197,12 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def check_positive(value: Any, name: str) -> float:
+def check_positive(value: object, name: str) -> float:
     """Return a positive finite number."""
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise TypeError(f"{name}: expected a number, got {value!r}") from None
     if not (number > 0 and math.isfinite(number)):
@@ -210,10 +210,10 @@ def check_positive(value: Any, name: str) -> float:
     return number
 
 
-def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) -> int:
+def check_count(value: object, name: str, least: int = 1, most: int = 2**31 - 1) -> int:
     """Return a whole number from `least` to `most`."""
     try:
-        number = operator.index(value)
+        number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
     if number < least:
