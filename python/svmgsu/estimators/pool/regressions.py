@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv, ndtri
 
 from ... import _core
 from ...fit.options import Options
@@ -27,9 +28,11 @@ LINEAR_SHARE = 0.1  # the scale of linear terms beside Fourier features
 RBF_GAMMAS = (0.1, 0.3, 1.0, 3.0)  # times the number of features
 AXIS_GAMMAS = (0.3, 1.0)
 AXIS_SCALES = (0.3, 3.0)  # the range of a factor that each axis-aligned frequency has
+LATTICE = (0.6180339887, 0.7548776662)  # steps of points that fill a square evenly
 SEARCH_TOL = 1e-3  # relative gaps of fits that only choose λ
 TOL = 1e-6  # and of those that stay
 CHOICE_FOLDS = 2  # folds that choose among maps
+NO_VARIANCE = 1e-7  # of a direction of features that the choice of λ does without
 ABSENT = -12.0  # the score of a class without samples in a fold
 FEW_GROUPS = 50  # below, the largest λ within one standard error of the best is taken
 
@@ -86,18 +89,23 @@ def candidate_maps(
     """Return the maps of a family that folds choose from; `errors` of the inputs are standard errors."""
     if family == "linear":
         return [Features(np.empty((0, n + errors)), on_posterior, errors > 0, 1.0)]
+    # Frequencies are spread evenly instead of drawn one by one: results depend less on the seed.
+    rng = np.random.default_rng([*seed, 21])
+    inputs = n + errors
     if family == "rbf":
-        of_values = spectrum(count, n, np.random.default_rng([*seed, 21]))
-        of_errors = np.sqrt(2.0) * np.random.default_rng([*seed, 22]).standard_normal((count, errors))
-        base = np.hstack([of_values, of_errors])
+        base = spectrum(count, inputs, rng)
+        shares = (rng.permutation(count) + rng.uniform(size=count)) / count
+        lengths = np.sqrt(4 * gammaincinv(inputs / 2, shares))  # as of 2 chi-squared
+        base *= (lengths / np.linalg.norm(base, axis=1))[:, np.newaxis]
         scales = [np.sqrt(gamma / n) for gamma in RBF_GAMMAS]
     else:
-        rng = np.random.default_rng([*seed, 23])
-        base = np.zeros((count, n + errors))
-        for r in range(count):
-            chosen = rng.choice(n + errors, size=min(n + errors, 1 + r % 2), replace=False)
-            scale = np.exp(rng.uniform(*np.log(AXIS_SCALES)))
-            base[r, chosen] = scale * rng.standard_normal(len(chosen))
+        base = np.zeros((count, inputs))
+        shares = (rng.uniform(size=3) + np.outer(np.arange(count), [1 / count, *LATTICE])) % 1
+        normal = ndtri(shares[:, :2]) * AXIS_SCALES[0] * (AXIS_SCALES[1] / AXIS_SCALES[0]) ** shares[:, 2:]
+        for width in (1, 2):  # features take turns, alone and in pairs
+            rows = np.arange(width - 1, count, 2)
+            turns = np.concatenate([rng.permutation(inputs) for _ in range(width * len(rows))])
+            base[rows[:, np.newaxis], turns[: width * len(rows)].reshape(-1, width)] = normal[rows, :width]
         scales = [np.sqrt(2 * gamma) for gamma in AXIS_GAMMAS]
     share = LINEAR_SHARE if linear else 0.0
     return [Features(scale * base, on_posterior, errors > 0, share) for scale in scales]
@@ -182,9 +190,16 @@ class LogisticMember(RegressionMember):
         best = int(np.argmin(losses)) if losses else 0
         self.choice = first + best
         self.features = self.candidates[best]
-        Z = self.candidates[best](view)
-        _, held_out, self.lam, starts = self._path(Z, task, task.folds, self.lams)
+        Z = self.features(view)
+        turned, back = Z, None
+        if len(self.features.frequencies):
+            # Waves are far from independent: the path is faster along the directions in which samples differ.
+            values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
+            back = vectors[:, values > NO_VARIANCE].T
+            turned = Z @ back.T
+        _, held_out, self.lam, starts = self._path(turned, task, task.folds, self.lams)
         self.W = np.mean([start[0] for start in starts], axis=0)
+        self.W = self.W if back is None else self.W @ back
         self.b = np.mean([start[1] for start in starts], axis=0)
         self.refit(Z, task)
         self.candidates = []

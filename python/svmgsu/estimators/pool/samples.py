@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from ...data.coercion import as_test_noise
 from ...data.covariances import Diagonal
@@ -263,26 +261,24 @@ def make_folds(
     codes: Array | None, groups: Array | None, count: int, n_folds: int, seed: int, copies: int
 ) -> list[tuple[Array, Array]]:
     """Make folds, stratified by class and by group, of samples that are there `copies` times."""
-    rng = np.random.default_rng([seed, 11])
-    fold = np.empty(count, dtype=np.int64)
-    strata = np.zeros(count) if codes is None else codes
-    if groups is None:
-        start = 0
-        for code in np.unique(strata):
-            rows = np.flatnonzero(strata == code)
-            fold[rng.permutation(rows)] = (start + np.arange(len(rows))) % n_folds
-            start += len(rows)
-    else:
-        n_folds = min(n_folds, len(np.unique(groups)))
-        if n_folds < 2:
-            raise ValueError("groups: all samples are of one group; folds need at least two")
-        by_group: Any = GroupKFold(n_folds)
-        if codes is not None:
-            by_group = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a class with fewer samples than folds
-            for k, (_, out) in enumerate(by_group.split(strata, strata, groups)):
-                fold[out] = k
+    codes = np.zeros(count, dtype=np.int64) if codes is None else codes
+    groups = np.arange(count) if groups is None else groups
+    own = np.zeros((int(groups.max()) + 1, int(codes.max()) + 1))
+    np.add.at(own, (groups, codes), 1)
+    n_folds = min(n_folds, len(own))
+    if n_folds < 2:
+        raise ValueError("groups: all samples are of one group; folds need at least two")
+    # Groups, the largest first, go to the fold with the least of their classes, and then of all classes.
+    total = np.maximum(own.sum(axis=0), 1)
+    order = np.random.default_rng([seed, 11]).permutation(len(own))
+    order = order[np.argsort(-(own / total).max(axis=1)[order], kind="stable")]
+    taken = np.zeros((n_folds, len(total)))
+    fold = np.empty(len(own), dtype=np.int64)
+    for g in order.tolist():
+        shares = (taken + own[g]) / total
+        fold[g] = k = np.lexsort((shares.sum(axis=1), shares[:, own[g] > 0].max(axis=1)))[0]
+        taken[k] += own[g]
+    fold = fold[groups]
     repeated = np.tile(fold, copies)
     return [(np.flatnonzero(repeated != k), np.flatnonzero(repeated == k)) for k in np.unique(fold)]
 
