@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from functools import partial
 from typing import Any
 
 from .. import io
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     from ..reporting import report
+    from ..reporting.checks import repeated_ids
 
     if args.output is None and not args.json:
         raise UsageError("-o: name the page to write, or ask for --json")
@@ -62,8 +64,12 @@ def run(args: argparse.Namespace) -> None:
     if groups is not None and args.data == "-":
         raise UsageError("--groups: standard input is read once; pass a file")
     dataset, task = read_data(args, task=args.task or "auto")
-    notes = [*dataset.report.notes, *_dropped(dataset)]
     reading = _code(args, format, dataset, task)
+    cautions = [] if dataset.columns is None else dataset.columns.remarks.copy()
+    notes = [note for note in dataset.report.notes if not note.endswith(tuple(cautions))]
+    notes += _dropped(dataset)
+    if dataset.columns is not None and groups is None and args.data != "-":
+        cautions += repeated_ids({name: _column(args, name) for name in dataset.columns.ids})
     name = "standard input" if args.data == "-" else args.data.replace("\\", "/").rsplit("/", 1)[-1]
     with about(args.data, args.labels, args.cov):
         found = report(
@@ -76,7 +82,8 @@ def run(args: argparse.Namespace) -> None:
             task=task,
             title=args.title or f"Do the uncertainties of {name} matter?",
             reading=reading,
-            command=(lambda ignored: _command(args, dataset, task, ignored)) if reading else None,
+            command=partial(_command, args, dataset, task) if reading else None,
+            cautions=cautions,
             notes=notes,
             quick=args.quick,
             seed=args.seed,
@@ -102,7 +109,7 @@ def _prepare_table(args: argparse.Namespace, format: str) -> str | None:
 
 def _column(args: argparse.Namespace, column: str) -> Any:
     """Read the groups of the samples that were kept."""
-    ignored = [name for name in args.ignore.split(",") if name != column]
+    ignored = [name for name in (args.ignore or "").split(",") if name not in ("", column)]
     options = reader_options(args, io.format_of(args.data, args.format), None) | {"ignore": ignored}
     options |= {"id": column, "target": options.pop("target", None) or True}
     return io.read(args.data, format=args.format, **options).ids
@@ -133,8 +140,10 @@ def _code(args: argparse.Namespace, format: str, dataset: Dataset, task: str) ->
     return f"table = {read}\ndata, y, {more} = table.data, table.y, table.{more}"
 
 
-def _command(args: argparse.Namespace, dataset: Dataset, task: str, ignored: list[str]) -> str:
-    """Return the shell command that trains on the same table without the `ignored` features."""
+def _command(
+    args: argparse.Namespace, dataset: Dataset, task: str, ignored: list[str], uncertainties: bool
+) -> str:
+    """Return the shell command that trains the pool on the same table without the `ignored` features."""
     assert dataset.columns is not None
     words = ["svmgsu", "train", args.data]
     if dataset.columns.target is not None:
@@ -143,7 +152,11 @@ def _command(args: argparse.Namespace, dataset: Dataset, task: str, ignored: lis
         words += ["--task", task]
     if args.ignore or ignored:
         words += ["--ignore", ",".join(filter(None, [args.ignore, *ignored]))]
-    for name in ("format", "id", "features", "exact", "error_scale", "limits", "delimiter", "na_values"):
+    exact = args.exact
+    if not uncertainties and len(dataset.columns.exact) < len(dataset.columns.values):
+        exact = ",".join(name for name in dataset.columns.features if name not in ignored)
+    words += [] if exact is None else ["--exact", exact]
+    for name in ("format", "id", "features", "error_scale", "limits", "delimiter", "na_values"):
         value = getattr(args, name, None)
         if value is not None:
             words.append(f"--{name.replace('_', '-')}={value}")

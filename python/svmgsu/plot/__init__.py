@@ -13,7 +13,7 @@ samples and their labels or targets, draws on `ax`, or on new axes, and returns 
 from .classification import boundary, histogram, reliability
 from .regression import predictions
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
-from .training import convergence, pool, what_if
+from .training import convergence, pool
 
 __all__ = [
     "BLUE",
@@ -30,7 +30,6 @@ __all__ = [
     "pool",
     "predictions",
     "reliability",
-    "what_if",
 ]
 
 

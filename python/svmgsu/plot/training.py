@@ -1,16 +1,11 @@
-"""Figures of training: the way to the optimum, members of a pool, the size of uncertainties."""
+"""Figures of training: the way to the optimum, members of a pool."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from .style import BLUE, GREY, ORANGE, VERMILLION, Look, Model, last_step, legend, own_axes
-
-if TYPE_CHECKING:
-    from ..reporting.result import Report, WhatIf
 
 
 def convergence(model: Model, ax: Axes | None = None, *, against: str = "passes") -> Axes:
@@ -68,7 +63,6 @@ def pool(model: Model, ax: Axes | None = None) -> Axes:
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
 
-
     Notes
     -----
     Points are losses of the members, the line is that of the pool. Bars are weights: full for samples like
@@ -104,40 +98,3 @@ def pool(model: Model, ax: Axes | None = None) -> Axes:
     beside.set_xlabel("weight (hatched:\nunlike uncertainties)")
     legend(ax)
     return ax
-
-
-def what_if(report: Report, ax: Axes | None = None) -> Axes:
-    """Draw the score against the size of the uncertainties: where better measurements pay.
-
-    Parameters
-    ----------
-    report : Report
-        What `svmgsu.report` returned for data with uncertainties. Factors above 1 were measured, with noise
-        added to held-out samples; those below 1 are modelled, drawn dashed.
-    ax : matplotlib Axes, optional
-        By default new axes.
-    """
-    curve = getattr(report, "what_if", None)
-    if curve is None:
-        raise ValueError("report: it has no what-if curve; expected a report of data with uncertainties")
-    ax = own_axes() if ax is None else ax
-    draw_what_if(ax, curve, report.measure)
-    return ax
-
-
-def draw_what_if(ax: Axes, curve: WhatIf, measure: str) -> None:
-    """Draw the curve of a report on axes."""
-    factors = np.array(curve.factors)
-    scores = np.array(curve.scores)
-    errors = np.array(curve.errors)
-    measured = np.array(curve.measured)
-    ax.fill_between(factors, scores - errors, scores + errors, color=BLUE, alpha=0.18, linewidth=0)
-    modelled = factors <= 1
-    if modelled.sum() > 1:
-        ax.plot(factors[modelled], scores[modelled], color=BLUE, linestyle="--", marker="o", label="modelled")
-    ax.plot(factors[measured], scores[measured], color=BLUE, linestyle="-", marker="s", label="measured")
-    look: Look = {"color": VERMILLION, "marker": "D", "markersize": 8, "linestyle": "none", "zorder": 4}
-    ax.plot(factors[factors == 1], scores[factors == 1], label="now", **look)
-    ax.axvline(1, color=GREY, linewidth=0.8)
-    ax.set(xlabel="uncertainties, times what they are", ylabel=measure)
-    legend(ax, loc="upper left")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -34,7 +35,8 @@ def report(
     task: str = "auto",
     title: str = "Do the uncertainties matter?",
     reading: str | None = None,
-    command: Callable[[list[str]], str] | None = None,
+    command: Callable[[list[str], bool], str] | None = None,
+    cautions: Sequence[str] = (),
     notes: Sequence[str] = (),
     quick: bool = False,
     seed: int = 0,
@@ -69,11 +71,11 @@ def report(
         Title of the page.
     reading : str, optional
         Code that makes `data` and `y`, shown before the recommended model's.
-    command : function of a list of str, optional
-        Returns the shell command that trains on the same table without the features in the list, shown where
-        it trains the recommended model.
-    notes : list of str
-        Notes of the reader of a file, shown on the page.
+    command : function of a list of str and a bool, optional
+        Returns the shell command that trains the pool on the same table without the features in the list, and
+        with the uncertainties or not.
+    cautions, notes : list of str
+        Warnings and notes of the reader of a file, shown at the top and at the end of the page.
     quick : bool, default=False
         Whether to use fewer samples, folds and trees: some seconds instead of some minutes.
     seed : int, default=0
@@ -120,7 +122,7 @@ def report(
         preparing.append(f"data = data.select({problem.data.feature_names_in_ or used.tolist()})")
     folds = problem.splits(effort.folds)
     systems = systems_for(problem, effort)
-    done = counter(verbose, len(systems) * len(folds) + 3, "svmgsu report")
+    done = counter(verbose, len(systems) * len(folds) + 2, "svmgsu report")
     # More threads on few samples wait for one another longer than they work.
     with threadpool_limits(1 if quick else None):
         trials = cross_validate(problem, systems, folds, done)
@@ -136,34 +138,24 @@ def report(
             measure=first,
             second_measure=second,
             systems=[trial.score for trial in trials],
-            advice=advise(problem, trials, preparing, None if command is None else command(left_out)),
-            warnings=suspicions,
+            advice=advise(problem, trials, preparing, command and partial(command, left_out)),
+            warnings=[*cautions, *suspicions],
             notes=[*notes, *said],
             settings={"seed": seed, "folds": len(folds), "quick": quick, "groups": groups is not None},
         )
         pools = [t for t in trials if t.system.family == "pool" and t.predicted is not None]
         if pools:
-            own = [features[j] for j in used]
-            found.pool = insight.pool_members(pools[-1])
             found.reliability = insight.reliability(problem, pools, folds)
             done()
             if pools[-1].system.uncertainties:
+                own = [features[j] for j in used]
                 with warnings.catch_warnings():
                     # Samples with other uncertainties than those of the training set are the question here.
                     warnings.simplefilter("ignore")
-                    truth = insight.TrueValues(problem, effort)
-                    trial = insight.without_sizes(problem, pools[-1], folds)
-                    again = insight.remeasure(problem, trial, folds, truth, own, effort)
-                    found.expected_changes, found.remeasure = again
-                    done()
-                    found.what_if, more = insight.what_if(problem, trial, folds, truth, own, effort)
-                    found.notes += more
-                    summaries = [model.pool_ for model in pools[-1].models]
-                    if any((pool.weights != pool.fallback_weights).any() for pool in summaries):
-                        found.notes.append(
-                            "Samples to measure again, and the size of all uncertainties, are about the pool "
-                            "without uncertainties as features, which does not react to their size alone."
-                        )
+                    again = insight.remeasure(problem, pools[-1], folds, own, effort)
+                found.expected_changes, found.remeasure, more = again
+                found.notes += more
+                done()
         least = min(len(training) for training, _ in folds)
         if least > effort.training:
             found.notes.append(

@@ -15,9 +15,12 @@ TAIL = 5.0  # standard deviation over median of positive values, above which a l
 HUGE = 1000.0  # times the median: a standard error that may be a code
 FEWEST = 30  # samples for a warning by chance to be unlikely
 RARE = 0.02  # of the samples: features known for fewer may be unknown for all that a fold trains on
-NAMED = 3  # columns named in a warning
+NAMED = 5  # columns named in a warning
+PURE = 0.99  # of the samples with one value are of one class, if that value may be made from the class
+USUAL = 0.8  # fraction of all samples that this class has at most
 WARNINGS = {
     "leak": "tells the target by itself. If it is made from it, or known only after it, leave it out.",
+    "flag": "one value occurs in a single class only. If it is made from the class, leave it out.",
     "id": "distinct whole numbers. If it is an id, leave it out.",
     "row": "follows the order of the rows. If it is an id or a time, leave it out.",
     "constant": "constant, ignored.",
@@ -90,6 +93,10 @@ def _suspicions(values: FloatArray, y: Array, problem: Problem, known: Array) ->
         return found
     if _tells(values, y, problem, known):
         found["leak"] = "tells the target by itself: is it known before the target is?"
+    elif problem.is_classification:
+        remark = _flag(values, problem, known)
+        if remark is not None:
+            found["flag"] = remark
     whole = bool((values == np.floor(values)).all())
     distinct = len(np.unique(values)) == len(values)
     if distinct and (np.diff(values) > 0).all():
@@ -115,6 +122,33 @@ def _tells(values: FloatArray, y: Array, problem: Problem, known: Array) -> bool
         if max(area, 1 - area) >= TELLS:
             return True
     return False
+
+
+def _flag(values: FloatArray, problem: Problem, known: Array) -> str | None:
+    """Return a remark of a repeated value that almost only one, less usual class has."""
+    codes = problem.codes[known]
+    shares = np.bincount(codes) / len(codes)
+    uniques, counts = np.unique(values, return_counts=True)
+    for value in uniques[counts >= max(FEWEST, RARE * len(values))]:
+        own = np.bincount(codes[values == value])
+        code = int(own.argmax())
+        if own[code] >= PURE * own.sum() and shares[code] <= USUAL:
+            share = f"{own[code]} of {own.sum()} samples with {value:g} are {problem.classes[code]}"
+            return f"{share}: is it known before the class is?"
+    return None
+
+
+def repeated_ids(columns: dict[str, Array]) -> list[str]:
+    """Return warnings of ids that several samples have: these may belong together."""
+    found = []
+    for name, values in columns.items():
+        count = len(np.unique(values.astype(str)))
+        if FEWEST <= count < 0.99 * len(values):
+            found.append(
+                f"{name} repeats: there are {count} different ones in {len(values)} samples. If samples with "
+                f"the same {name} belong together, scores are too good: name it as groups (--groups {name})."
+            )
+    return found
 
 
 def _about_values(values: FloatArray) -> list[str]:
@@ -151,7 +185,7 @@ def _about_errors(errors: FloatArray, ratio: float | None) -> list[str]:
 
 def _warnings(problem: Problem, found: dict[str, list[str]], values: FloatArray) -> list[str]:
     """Return sentences for the top of the page."""
-    warnings = []
+    warnings = repeated_ids(problem.own_ids)
     for kind, text in WARNINGS.items():
         more = len(found[kind]) - NAMED
         if found[kind]:

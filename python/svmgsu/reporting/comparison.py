@@ -11,7 +11,7 @@ import numpy as np
 
 from ..support.validation import Array, FloatArray
 from .problem import Problem, draw_rows
-from .result import Advice, SystemScore
+from .result import Advice, SystemScore, plus_minus
 from .systems import Fitted, Prediction, System
 
 CLEAR = 2.0  # standard errors of a difference that is called clear
@@ -124,10 +124,13 @@ def standard_error(values: FloatArray, groups: Array | None) -> float:
     return float(np.sqrt(count / max(1, count - 1) * (centred**2).sum()) / len(values))
 
 
-def advise(problem: Problem, trials: list[Trial], preparing: list[str], command: str | None) -> Advice:
+def advise(
+    problem: Problem, trials: list[Trial], preparing: list[str], command: Callable[[bool], str] | None
+) -> Advice:
     """Answer whether the uncertainties help, and recommend the simplest of the best models.
 
-    `preparing` are the lines of code that make `data` and `y`, `command` trains the pool in the shell.
+    `preparing` are the lines of code that make `data` and `y`; `command` returns the shell command that
+    trains the pool with the uncertainties or without.
     """
     fine = [t for t in trials if t.predicted is not None]
     measured = MEASURES[problem.task][0]
@@ -140,27 +143,29 @@ def advise(problem: Problem, trials: list[Trial], preparing: list[str], command:
     taken, less, error = next(entry for entry in behind if entry[1] <= entry[2])
     if taken is best:
         reason = f"It has the lowest {measured} on held-out samples"
-        reason += " of the models that use the uncertainties." if wanted else " of the models on the values."
-        if problem.data.cov is None:
-            reason = f"It has the lowest {measured} on held-out samples."
+        if problem.data.cov is not None:
+            reason += (
+                " of the models that use the uncertainties" if wanted else " of the models on the values"
+            )
+        reason += "."
     else:
         reason = (
             f"It is the simplest within one standard error of the best: the {measured} of {best.score.name} "
-            f"is lower by only {less:.2g} ± {error:.2g}."
+            f"is lower by only {plus_minus(less, error)}."
         )
     is_pool = taken.system.family == "pool"
     lines = ["import svmgsu"] if preparing or is_pool else []
     code = "\n".join([*lines, *preparing, *taken.system.code(problem)])
-    uses_all = taken.system.uncertainties == (problem.data.cov is not None)
-    return Advice(
-        answer,
-        headline,
-        taken.system.key,
-        taken.score.name,
-        reason,
-        code,
-        command if is_pool and uses_all else None,
-    )
+    advice = Advice(answer, headline, taken.system.key, taken.score.name, reason, code)
+    # The shell trains the pool alone: where another model is recommended, as it comes.
+    used = wanted if is_pool else answer not in ("harm", "none")
+    pools = [t for t in fine if t.system.family == "pool" and t.system.uncertainties == used]
+    if command is not None and pools:
+        own = pools[0].score
+        score = f"{measured} {plus_minus(own.score, own.score_error)}"
+        advice.command = command(used)
+        advice.command_says = "In the shell:" if is_pool else f"The shell trains {own.name} ({score}):"
+    return advice
 
 
 def _answer(problem: Problem, fine: list[Trial], measured: str) -> tuple[str, str]:
@@ -176,11 +181,15 @@ def _answer(problem: Problem, fine: list[Trial], measured: str) -> tuple[str, st
         return "unknown", "Whether the uncertainties help could not be measured: see the table of models."
     family = {t.score.key: t.system.family for t in fine}
     own = min(both, key=lambda s: min(s.score or 0.0, plain[family[s.key]].score or 0.0))
-    before = plain[family[own.key]].score
+    before = plain[family[own.key]]
     change = own.change or 0.0
     error = own.change_error or 0.0
-    scores = f"{own.family} has a {measured} of {own.score:.4g} with them and {before:.4g} without"
-    size = f"{change:+.2g} ± {error:.2g}".replace("-", "−")
+    # The same digits as in the table.
+    scores = (
+        f"{own.family} has a {measured} of {plus_minus(own.score, own.score_error)} with them and "
+        f"{plus_minus(before.score, before.score_error)} without"
+    )
+    size = f"change {plus_minus(change, error, signed=True)}"
     if change < -CLEAR * error:
         return "help", f"Yes, the uncertainties help: {scores} ({size})."
     if change > CLEAR * error:

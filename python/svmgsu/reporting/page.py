@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import floor, log10
+from dataclasses import dataclass
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
-from . import figures
-from .result import Feature, Report
+from .result import Feature, Report, plus_minus
 
 MOST_ROWS = 30  # features in the table
 
@@ -31,8 +31,7 @@ def render(found: Report, *, times: bool) -> str:
         times=times and found.seconds is not None,
         families=_families(found),
         shown_features=_worth_showing(found.features),
-        gained=sorted((f for f in found.features if f.gain is not None), key=lambda f: -(f.gain or 0.0)),
-        figures=figures,
+        axis=Axis.of(found),
     )
 
 
@@ -55,17 +54,30 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-def plus_minus(value: float | None, error: float | None, signed: bool = False) -> str:
-    """Format value ± error, to the error's second digit."""
-    sign = "+" if signed else ""
-    if value is None:
-        return "–"
-    if error is None or not error > 0:
-        return f"{value:{sign}.3g}".replace("-", "−")
-    places = max(0, 1 - floor(log10(error)))
-    if places > 6 or abs(value) >= 1e6:
-        return f"{value:{sign}.3g} ± {error:.1g}".replace("-", "−")
-    return f"{value:{sign}.{places}f} ± {error:.{places}f}".replace("-", "−")
+@dataclass
+class Axis:
+    """The axis of the figure of differences: from values to places between 225 and 445."""
+
+    low: float
+    high: float
+    ticks: list[float]
+
+    @classmethod
+    def of(cls, found: Report) -> Axis:
+        """Return the axis that shows all models with their errors."""
+        known = [(s.behind or 0.0, s.behind_error or 0.0) for s in found.systems if s.score is not None]
+        low = min(value - error for value, error in known)
+        high = max(value + error for value, error in known)
+        if not high > low:
+            high = low + 1.0
+        # The first of 1, 2, 5, 10 times a power of ten that makes at most five steps.
+        power = 10.0 ** floor(log10((high - low) / 5))
+        step = next(m * power for m in (1, 2, 5, 10) if (high - low) / (m * power) <= 5)
+        return cls(low, high, [k * step for k in range(ceil(low / step), floor(high / step) + 1)])
+
+    def at(self, value: float) -> float:
+        """Return the place of a value."""
+        return round(225 + 220 * (value - self.low) / (self.high - self.low), 1)
 
 
 def _families(found: Report) -> list[dict[str, Any]]:

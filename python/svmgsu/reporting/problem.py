@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from ..data.gaussians import Gaussians, as_gaussians, with_gaps
 from ..fit.regression import check_target_errors
 from ..io.cells import guess_task, names_of
+from ..io.dataset import Dataset
 from ..io.frames import is_frame, read_frame
 from ..support.labels import as_labels, has_soft_labels, read_labels
 from ..support.validation import Array, ArrayLike, FloatArray, check_choice, check_count
@@ -36,6 +37,7 @@ class Problem:
     y_std: FloatArray | None = None
     weight: FloatArray | None = None  # by y_std, 1 on average
     soft: FloatArray | None = None  # class probabilities; y is then the most probable class
+    own_ids: dict[str, Array] = field(default_factory=dict)  # columns of a table that name the samples
 
     @property
     def is_classification(self) -> bool:
@@ -113,10 +115,16 @@ def prepare(
     check_choice(task, "task", TASKS)
     check_count(seed, "seed", least=0)
     notes: list[str] = []
+    own_ids = {}
     if is_frame(data) and not isinstance(data, Gaussians) and cov is None and std is None:
-        data, y, found, more = _from_frame(data, y, task)
-        notes += more
-        y_std = found if y_std is None else y_std
+        frame: Any = data
+        found = _from_frame(frame, y, task)
+        assert found.columns is not None
+        own_ids = {name: np.asarray(frame[name]) for name in found.columns.ids}
+        notes += found.report.notes
+        data = found.data
+        y = found.y if isinstance(y, str) else y
+        y_std = found.y_std if y_std is None else y_std
     samples = data if isinstance(data, Gaussians) and cov is None and std is None else _read(data, cov, std)
     count = len(samples)
     if samples.cov is not None and samples.cov.needs_classes:
@@ -138,7 +146,7 @@ def prepare(
         if errors is not None:
             problem.y_std = errors
             problem.weight = target_weights(problem.y, errors)
-            scale = unexplained(problem.y, errors)
+            scale = unexplained(problem.y)
             notes.append(f"Targets, and scores, are weighted by 1/(τ² + e²): e is the error, τ {scale:g}.")
     elif has_soft_labels(y):
         problem = _soft_labels(samples, y, classes, together, names, seed)
@@ -146,6 +154,7 @@ def prepare(
     else:
         problem, more = _labels(samples, y, together, names, seed, effort.folds)
         notes += more
+    problem.own_ids = own_ids if groups is None else {}
     least = max(FEWEST, 2 * effort.folds)
     if len(problem.y) < least:
         raise ValueError(f"data: {len(problem.y)} samples are too few to compare models on; need {least}")
@@ -238,12 +247,10 @@ def _soft_labels(
     return Problem("classification", data, known[best], best, known, groups, ids, seed, soft=soft)
 
 
-def _from_frame(frame: Any, y: ArrayLike, task: str) -> tuple[Any, Any, Any, list[str]]:
-    """Return the samples of a data frame, y, its errors and notes."""
+def _from_frame(frame: Any, y: ArrayLike, task: str) -> Dataset:
     options: dict[str, Any] = {"missing": "keep", "target": False}
     if isinstance(y, str):
         if y not in names_of(frame):
             raise ValueError(f"y: the frame has no column {y!r}")
         options |= {"target": y, "task": task}
-    found = read_frame(frame, **options)
-    return found.data, found.y if isinstance(y, str) else y, found.y_std, found.report.notes
+    return read_frame(frame, **options)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, field
+from math import floor, log10
 from typing import Any
 
 from ..io.output import replacing
 from ..support.arrays import plain
+
+# Factors of the uncertainties of a sample that may settle it.
+FACTORS = {0.5: "half", 0.25: "a quarter", 0.1: "a tenth"}
 
 
 @dataclass
@@ -20,8 +24,6 @@ class Feature:
     error: float | None = None
     ratio: float | None = None
     missing: int = 0
-    gain: float | None = None
-    gain_error: float | None = None
     remarks: list[str] = field(default_factory=list)
 
 
@@ -76,15 +78,7 @@ class Advice:
     reason: str
     code: str
     command: str | None = None
-
-
-@dataclass
-class PoolMember:
-    """A member of the pool, averaged over the folds."""
-
-    name: str
-    weight: float
-    loss: float
+    command_says: str = ""  # what the command trains
 
 
 @dataclass
@@ -102,9 +96,9 @@ class Reliability:
 class Remeasure:
     """A sample to measure again.
 
-    `change` is the probability that its predicted class changes if it is measured exactly, or the standard
-    deviation by which its predicted number moves. `feature` matters most; standard errors of `factor` times
-    the present ones settle it, for that feature `needed` instead of `now`.
+    `change` is the probability that its predicted class changes (to `other`, most likely) if it is measured
+    exactly, or the standard deviation by which its predicted number moves. `feature` matters most; standard
+    errors of `factor` times the present ones settle it, for that feature `needed` instead of `now`.
     """
 
     id: str
@@ -112,20 +106,10 @@ class Remeasure:
     predicted: object
     change: float
     other: object
-    feature: str | None
-    now: float | None
+    feature: str
+    now: float
     factor: float | None
     needed: float | None
-
-
-@dataclass
-class WhatIf:
-    """The score if all uncertainties were multiplied by a factor; below 1 it is modelled, not measured."""
-
-    factors: list[float]
-    scores: list[float]
-    errors: list[float]
-    measured: list[bool]
 
 
 @dataclass
@@ -137,8 +121,7 @@ class Report:
     name what may make the answer wrong: leaks, ids, sorted targets, constant columns. `expected_changes` is
     the fraction of samples whose predicted class would change if all were measured exactly (for a regression,
     the root mean square by which predictions would move), and `remeasure` lists those that change most.
-    `pool` has the members of the pool, `reliability` predicted against observed frequencies, `what_if` the
-    score against the size of all uncertainties; `notes` say what was left out or chosen, and why.
+    `reliability` has predicted against observed frequencies; `notes` say what was left out, and why.
     """
 
     task: str
@@ -150,29 +133,33 @@ class Report:
     systems: list[SystemScore]
     advice: Advice
     warnings: list[str] = field(default_factory=list)
-    pool: list[PoolMember] = field(default_factory=list)
     reliability: Reliability | None = None
     expected_changes: float | None = None
     remeasure: list[Remeasure] = field(default_factory=list)
-    what_if: WhatIf | None = None
     notes: list[str] = field(default_factory=list)
     settings: dict[str, object] = field(default_factory=dict)
     seconds: float | None = None
 
     @property
     def second_headline(self) -> str | None:
-        """Which samples to measure again, in a sentence; None without uncertainties."""
+        """Say how much better measurements would change, and how precise they must be, in a sentence or two.
+
+        None without uncertainties.
+        """
         if self.expected_changes is None:
             return None
-        if self.task == "regression":
-            return (
-                f"Measured exactly, predictions would move by {self.expected_changes:.3g} (root mean square)."
-            )
-        count = round(self.expected_changes * self.table.samples)
-        return (
-            f"Measured exactly, about {count} of {self.table.samples} samples ({self.expected_changes:.1%}) "
-            "would change their predicted class."
-        )
+        size = f"{self.expected_changes:.3g}"
+        text = f"Measured exactly, predictions would move by {size} (root mean square)."
+        if self.task == "classification":
+            count = round(self.expected_changes * self.table.samples)
+            share = f"{count} of {self.table.samples} samples ({self.expected_changes:.1%})"
+            text = f"Measured exactly, about {share} would change their predicted class."
+        count = len(self.remeasure)
+        for factor, word in FACTORS.items():
+            settled = sum(one.factor is not None and one.factor >= factor for one in self.remeasure)
+            if count > 1 and (2 * settled >= count or factor == min(FACTORS)):
+                return f"{text} Uncertainties {word} as large would settle {settled} of the first {count}."
+        return text
 
     def to_dict(self, *, times: bool = True) -> dict[str, Any]:
         """Return all of it as plain values; what is undefined is None. `times=False` leaves seconds out."""
@@ -210,12 +197,27 @@ class Report:
 
     def __repr__(self) -> str:
         width = max(len(system.name) for system in self.systems)
-        lines = [self.title, "", self.advice.headline, *filter(None, [self.second_headline]), ""]
+        lines = [self.title, ""]
         lines += [f"Warning: {warning}" for warning in self.warnings] + [""] * bool(self.warnings)
+        lines += [self.advice.headline, *filter(None, [self.second_headline]), ""]
         lines.append(f"{'':{width}}  {self.measure}")
         for system in self.systems:
-            shown = system.failure or f"{system.score:.4f} ± {system.score_error:.4f}"
+            shown = system.failure or plus_minus(system.score, system.score_error)
             lines.append(f"{system.name:{width}}  {shown}")
-        lines += ["", f"Recommended: {self.advice.name}"]
-        lines += [f"  {line}" for line in filter(None, [self.advice.command, *self.advice.code.splitlines()])]
+        lines += ["", f"Recommended: {self.advice.name}", *self.advice.code.splitlines()]
+        if self.advice.command is not None:
+            lines += ["", self.advice.command_says, self.advice.command]
         return "\n".join(lines)
+
+
+def plus_minus(value: float | None, error: float | None, signed: bool = False) -> str:
+    """Format value ± error, to the error's second digit."""
+    sign = "+" if signed else ""
+    if value is None:
+        return "–"
+    if error is None or not error > 0:
+        return f"{value:{sign}.3g}".replace("-", "−")
+    places = max(0, 1 - floor(log10(error)))
+    if places > 6 or abs(value) >= 1e6:
+        return f"{value:{sign}.3g} ± {error:.1g}".replace("-", "−")
+    return f"{value:{sign}.{places}f} ± {error:.{places}f}".replace("-", "−")

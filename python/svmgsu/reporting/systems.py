@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Fitted: TypeAlias = Any  # a model of scikit-learn, GSUClassifier or GSURegressor
 LEAST = 1e-3  # probability: a forest says 0 of what its trees have not seen
-UNEXPLAINED = 0.3  # of the spread of the targets without their errors
+UNEXPLAINED = 0.3  # of the spread of the targets
 FAMILIES = ("linear", "forest", "boosting", "pool")  # the simplest first
 
 
@@ -42,12 +42,12 @@ class Effort:
     rounds: int  # of boosting
     candidates: int  # samples of a fold that may be listed to be measured again
     draws: int  # of the true values of a sample
-    simulated: int  # samples of a fold for the what-if curve
-    features: int  # whose uncertainties are halved one at a time
+    features: int  # of a sample that may be named to be measured again
+    cv: int  # folds within the pool
 
 
-FULL = Effort(5, 5000, 2000, 200, 80, 300, 24, 300, 12)
-QUICK = Effort(3, 1500, 500, 60, 40, 100, 12, 100, 6)
+FULL = Effort(5, 5000, 2000, trees=200, rounds=80, candidates=300, draws=24, features=12, cv=5)
+QUICK = Effort(3, 1500, 500, trees=60, rounds=40, candidates=100, draws=12, features=6, cv=3)
 
 
 @dataclass
@@ -58,30 +58,18 @@ class Prediction:
     std: FloatArray | None = None
 
 
-def unexplained(y: FloatArray, y_std: FloatArray) -> float:
-    """Return what a model may leave unexplained of targets: a part of their spread without their errors.
+def unexplained(y: FloatArray) -> float:
+    """Return what a model may leave unexplained of targets: a part of their spread.
 
-    The spread s solves Σ (y - m)² / (s² + e²) = l, where m is the mean with weights 1/(s² + e²) (Paule and
-    Mandel's estimator), so that a few targets of large errors do not make it large.
+    The spread is a robust one, so that a few targets of large errors do not make it large.
     """
-    low = 0.0
-    high = float(y.std())
-    for _ in range(60):
-        spread = (low + high) / 2
-        variance = spread**2 + y_std**2
-        squares = (y - np.average(y, weights=1 / variance)) ** 2
-        if float((squares / variance).mean()) > 1:
-            low = spread
-        else:
-            high = spread
-    # Where the errors explain all of the scatter, the typical error takes its place.
-    scale = UNEXPLAINED * high if low > 0 else float(np.median(y_std))
-    return float(f"{scale:.4g}")
+    spread = 1.4826 * float(np.median(np.abs(y - np.median(y)))) or float(y.std())
+    return float(f"{UNEXPLAINED * spread:.4g}")
 
 
 def target_weights(y: FloatArray, y_std: FloatArray) -> FloatArray:
     """Return weights of targets with errors, 1 on average: 1/(τ² + e²), τ what may be left unexplained."""
-    weights = 1 / (unexplained(y, y_std) ** 2 + y_std**2)
+    weights = 1 / (unexplained(y) ** 2 + y_std**2)
     return np.asarray(weights / weights.mean())
 
 
@@ -183,7 +171,7 @@ class System:
             lines.append(f"columns = np.repeat({columns}, len(classes), axis=0)")
             lines.append(f"model.fit(columns, list(classes) * len(data), {weighted}=np.ravel(y))")
         elif problem.y_std is not None:
-            scale = unexplained(problem.y, problem.y_std)
+            scale = unexplained(problem.y)
             lines.append(f"weights = 1 / ({scale}**2 + y_std**2)")
             lines.append(f"model.fit({columns}, y, {weighted}=weights / weights.mean())")
         else:
@@ -206,7 +194,9 @@ class Pool(System):
         if part.y_std is not None:
             more["y_std"] = part.y_std
         y = part.y if part.soft is None else part.soft
-        return kind(random_state=self.seed).fit(self.seen(part.data), y, groups=part.groups, **more)
+        return kind(cv=self.effort.cv, random_state=self.seed).fit(
+            self.seen(part.data), y, groups=part.groups, **more
+        )
 
     def predict(self, model: Fitted, data: Gaussians) -> Prediction:
         if self.is_classifier:
