@@ -79,10 +79,10 @@ def _measure_classes(args: argparse.Namespace, model: Any, dataset: Dataset) -> 
     common = float(np.unique(dataset.y, return_counts=True)[1].max() / len(dataset.y))
     lines = [
         f"{len(dataset.y)} samples",
-        f"  {'accuracy':<20}{found.accuracy:8.4f}   (the most common class alone: {common:.4f})",
+        f"  {'accuracy':<20}{found.accuracy:8.3f}   (the most common class alone: {common:.3f})",
     ]
     for name, value in (("log-loss", found.log_loss), ("calibration error", found.calibration_error)):
-        lines += [f"  {name:<20}{value:8.4f}"] if value is not None else []
+        lines += [f"  {name:<20}{value:8.3f}"] if value is not None else []
     lines += ["", *_confusion(found)]
     return found.to_dict(), "\n".join([*lines, "", repr(found)] if args.ranking else lines)
 

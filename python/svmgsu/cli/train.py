@@ -98,7 +98,7 @@ def _text(args: argparse.Namespace, facts: dict[str, Any], dataset: Dataset, mod
     else:
         loss = "squared error, standardised," if is_regression(model) else "log-loss"
         lines.append(
-            f"{facts['model']}: {len(model.pool_.members)} members, held-out {loss} {model.pool_.loss:.4g}"
+            f"{facts['model']}: {len(model.pool_.members)} members, held-out {loss} {model.pool_.loss:.3g}"
         )
     return "\n".join([*lines, f"{facts['seconds']:.1f} s: {facts['file']}"])
 
