@@ -48,22 +48,24 @@ def test_flat_files_and_mapped_arrays_are_used_where_they_are(tmp_path):
 
 
 def test_several_arrays_and_full_covariances_are_decoded(tmp_path, small_blocks):
-    X, _, y = examples()
+    X, V, y = examples()
     full = covariance("full").to_full(*X.shape)
-    half = svmgsu.Gaussians(X, svmgsu.Full(full))
-    files = []
-    for name, array in (("X", X), ("y", y), ("cov", full)):
+    for name, array in (("X", X), ("y", y), ("full", full), ("diagonal", V), ("isotropic", V[:, 0])):
         np.save(tmp_path / f"{name}.npy", array)
-        files.append([tmp_path / f"{name}.npy"] * 2)
-    same(svmgsu.open(*files), svmgsu.Gaussians.concatenate([half, half]), [*y, *y])
+
+    def opened(*names):
+        return svmgsu.open(*([tmp_path / f"{name}.npy"] * 2 for name in names))
+
+    for kind, cov in (("full", full), ("diagonal", V), ("isotropic", V[:, 0])):
+        data = svmgsu.Gaussians(X, cov)
+        same(opened("X", "y", kind), svmgsu.Gaussians.concatenate([data, data]), [*y, *y])
     full[7, 1, 1] = -1.0
-    np.save(tmp_path / "other.npy", full)
-    files[2] = [files[2][0], tmp_path / "other.npy"]
+    np.save(tmp_path / "full.npy", full)
     with pytest.raises(svmgsu.io.FormatError, match=r"X\.npy: cov: sample 7 .*not positive semi"):
-        svmgsu.open(*files)
+        opened("X", "y", "full")
+    np.save(tmp_path / "y.npy", y[:4])
     with pytest.raises(svmgsu.io.FormatError, match=r"X\.npy: labels: .* shape \(4,\) for 203 samples"):
-        np.save(tmp_path / "y.npy", y[:4])
-        svmgsu.open(*files)
+        opened("X", "y")
 
 
 def test_some_samples_are_read_by_slices_and_by_positions(tmp_path):
@@ -190,6 +192,16 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, monkeypatch):
     for cache in (tmp_path / "cache", None):
         with pytest.raises(OSError, match=r"could not be written: No space left.*larger disk"):
             svmgsu.open([(X, y)], cache=cache)
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_while_decoding_leaves_nothing(tmp_path):
+    def blocks():
+        yield examples()[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        svmgsu.open(blocks(), cache=tmp_path / "cache")
     assert not list(tmp_path.iterdir())
 
 
