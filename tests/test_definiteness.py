@@ -91,6 +91,12 @@ def test_beyond_the_tolerance_is_an_error_that_names_the_example():
         svmgsu.Full(S)
 
 
+def test_triangles_in_a_file_are_checked(tmp_path):
+    np.savez(tmp_path / "a.npz", mean=np.zeros((2, 2)), packed=[[1.0, 0.0, 1.0], [1.0, 2.0, 1.0]])
+    with pytest.raises(svmgsu.io.FormatError, match=r"a\.npz: packed: sample 1 is not positive semidefinite"):
+        svmgsu.io.read(tmp_path / "a.npz")
+
+
 def test_train_projects_and_gaussians_take_the_choice():
     S, X, y = rounded(rank_two()), np.random.default_rng(1).normal(size=(30, 4)), np.arange(30) % 2
     with pytest.warns(UserWarning, match="were projected"):

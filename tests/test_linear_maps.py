@@ -98,6 +98,14 @@ def test_sparse_variances_stay_sparse_under_factors_and_selections():
         assert scipy.sparse.issparse(cov.matrix)
 
 
+def test_variances_that_float32_cannot_hold_become_float64():
+    cov = svmgsu.Diagonal(np.ones((2, 2), np.float32))
+    for factors in ([1e-25, 1e25], [[1e-25, 1e25], [1.0, 1.0]]):
+        found = cov.scale_features(np.array(factors))
+        np.testing.assert_allclose(found.variances[0], [1e-50, 1e50], rtol=1e-6)
+    assert cov.scale_features(np.array([0.5, 2.0])).variances.dtype == np.float32
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @every_uncertain_kind
 def test_the_diagonals_are_those_of_the_matrices(kind, dtype):
