@@ -175,6 +175,7 @@ def test_train_is_platts_sigmoid_on_the_training_scores():
     p = make_problem("none")
     model = svmgsu.train(p.X, p.y, lam=0.1, probability="train")
     assert model.platt_ == _core.fit_platt(model.decision_function(p.X), p.y, np.ones(60))
+    assert Calibration.from_platt((-2.0, 0.5)) == Calibration(a=2.0, b=-0.5, kappa=1.0, base=0.0)
 
 
 @pytest.fixture

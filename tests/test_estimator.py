@@ -46,6 +46,7 @@ SETTINGS = {
     "shares": {"prior": [0.3, 0.7]},
     "both": {"class_weight": {0: 1, 1: 5}, "prior": [0.5, 0.5]},
     "no probabilities": {"probability": False},
+    "logistic": {"loss": "logistic"},
 }
 
 
