@@ -8,6 +8,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import scipy.stats
@@ -247,21 +248,10 @@ def test_predictions_of_regressors_against_targets(named):
         ax = plot.predictions(model, data, target, y_std=0.1)
         points = next(line for line in ax.get_lines() if len(line.get_xdata()) == 120)
         assert np.allclose(points.get_ydata(), model.predict(data))
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("target", "predicted target")
+    assert plot.predictions(linear, data, pd.Series(target, name="redshift")).get_xlabel() == "redshift"
     with pytest.raises(ValueError, match="y: 3 targets for 120 samples"):
         plot.predictions(linear, data, target[:3])
-
-
-def test_the_members_of_a_pool_are_drawn(named):
-    ax = plot.pool(named[0])
-    pool = named[0].pool_
-    assert {text.get_text() for text in ax.get_yticklabels()} == set(pool.members)
-    points, line = ax.get_lines()
-    np.testing.assert_allclose(np.sort(points.get_xdata()), np.sort(pool.losses))
-    assert line.get_xdata()[0] == pool.loss
-    bars = [patch.get_width() for patch in ax.child_axes[0].patches]
-    np.testing.assert_allclose(sorted(bars), sorted([*pool.weights, *pool.fallback_weights]))
-    with pytest.raises(ValueError, match="model: expected a fitted GSUClassifier"):
-        plot.pool(svmgsu.GSUClassifier())
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf"])

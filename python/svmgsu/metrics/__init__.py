@@ -4,21 +4,19 @@ Rankings use decision values, not probabilities, which may have saturated at 0 o
 definition, it is used. `mcnemar` and `paired_t_test` compare two classifiers.
 """
 
-from .classification import CUTOFFS, ClassMetrics, Evaluation, evaluate
+from .classification import CUTOFFS, Evaluation, evaluate
 from .comparison import McNemar, PairedTTest, mcnemar, paired_t_test
-from .ranking import average_precision, average_precision_at_k, precision_at_k, recall_at_k
+from .ranking import average_precision_at_k, precision_at_k, recall_at_k
 from .regression import RegressionEvaluation, evaluate_regression
 from .reliability import Bins, calibration_error, reliability_bins
 
 __all__ = [
     "CUTOFFS",
     "Bins",
-    "ClassMetrics",
     "Evaluation",
     "McNemar",
     "PairedTTest",
     "RegressionEvaluation",
-    "average_precision",
     "average_precision_at_k",
     "calibration_error",
     "evaluate",

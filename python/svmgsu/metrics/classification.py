@@ -8,56 +8,40 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precision_recall_fscore_support
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    confusion_matrix,
+    log_loss,
+    precision_recall_fscore_support,
+)
 
 from ..io.output import replacing
 from ..support.arrays import plain
 from ..support.labels import check_weights
 from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
-from .ranking import average_precision, average_precision_at_k, precision_at_k, recall_at_k
+from .ranking import average_precision_at_k, precision_at_k, recall_at_k
 from .reliability import calibration_error, check_probabilities
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-MEASURES_AT_K = {
+AT_K = {
     "precision_at": precision_at_k,
     "recall_at": recall_at_k,
     "average_precision_at": average_precision_at_k,
 }
 
 
-@dataclass(frozen=True)
-class ClassMetrics:
-    """Hold the measures of one class, `label`, against the rest.
-
-    `samples` and `predicted` count samples of the class, and those predicted to be of it, by weight.
-    `precision`, `recall` and `f_score` are 0 where they are undefined, as in scikit-learn;
-    `average_precision` is NaN for a class without samples. `precision_at`, `recall_at` and
-    `average_precision_at` are, by k, those of the k samples with the greatest decision values, without
-    weights.
-    """
-
-    label: object
-    samples: float
-    predicted: float
-    precision: float
-    recall: float
-    f_score: float
-    average_precision: float
-    precision_at: dict[int, float]
-    recall_at: dict[int, float]
-    average_precision_at: dict[int, float]
-
-
 @dataclass(frozen=True, repr=False)
 class Evaluation:
     """Hold what `evaluate` measured: the `accuracy` and more of so many `samples`.
 
-    Of two classes in `labels` the second is positive, and `precision`, `recall`, `f_score`,
-    `average_precision` and those at k (`precision_at`, `recall_at`, `average_precision_at`) are its own; of
-    more they are means over the classes, in rankings over those with samples. `mean_average_precision` is the
-    mean over all classes, also of two. `log_loss` and `calibration_error` need probabilities, else they are
-    None. `confusion` has a row per true class and a column per predicted one; `by_class` has each class
-    against the rest; `cutoffs` are the k that were asked for.
+    Of two classes in `labels` the second is positive, and `precision`, `recall`, `f_score` and
+    `average_precision` are its own, as are `precision_at`, `recall_at` and `average_precision_at`: by k,
+    those of the k samples with the greatest decision values, without weights. Of more classes they are means
+    over the classes, `average_precision` over those with samples, and there are none at k. Where they are
+    undefined, the first three are 0, as in scikit-learn, and rankings NaN. `log_loss` and `calibration_error`
+    need probabilities, else they are None. `confusion` has a row per true class and a column per predicted
+    one; `cutoffs` are the k that were asked for.
     """
 
     labels: list[object]
@@ -67,14 +51,12 @@ class Evaluation:
     recall: float
     f_score: float
     average_precision: float
-    mean_average_precision: float
     precision_at: dict[int, float]
     recall_at: dict[int, float]
     average_precision_at: dict[int, float]
     log_loss: float | None
     calibration_error: float | None
     confusion: FloatArray = field(compare=False)
-    by_class: list[ClassMetrics]
     cutoffs: tuple[int, ...] = CUTOFFS
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,8 +103,7 @@ class Evaluation:
             "precision": self.precision,
             "recall": self.recall,
             "F-score": self.f_score,
-            "average precision": self.average_precision if binary else None,
-            "mean AP over classes": self.mean_average_precision,
+            "average precision": self.average_precision,
             "log-loss": self.log_loss,
             "calibration error": self.calibration_error,
         }
@@ -130,15 +111,9 @@ class Evaluation:
         lines += [f"  {name:<22}{value:>10.4f}" for name, value in measures.items() if value is not None]
         if self.precision_at:
             lines += ["", f"  {'at k':<17}" + "".join(f"{k:>8}" for k in self.precision_at)]
-        for name in MEASURES_AT_K if self.precision_at else ():
+        for name in AT_K if self.precision_at else ():
             title = name.removesuffix("_at").replace("_", " ")
             lines.append(f"  {title:<17}" + "".join(f"{v:>8.4f}" for v in getattr(self, name).values()))
-        width = max(5, *(len(repr(c.label)) for c in self.by_class))
-        lines += ["", f"  {'class':<{width}}  samples  predicted  precision   recall  F-score       AP"]
-        for c in self.by_class:
-            counts = f"{c.samples:>7.10g}  {c.predicted:>9.10g}"
-            numbers = f"{c.precision:>9.4f}  {c.recall:>7.4f}  {c.f_score:>7.4f}  {c.average_precision:>7.4f}"
-            lines.append(f"  {c.label!r:<{width}}  {counts}  {numbers}")
         return "\n".join(lines)
 
 
@@ -150,7 +125,6 @@ def evaluate(
     predicted: ArrayLike = None,
     proba: ArrayLike = None,
     sample_weight: ArrayLike = None,
-    bins: int = 10,
     cutoffs: Iterable[int] = CUTOFFS,
 ) -> Evaluation:
     """Compute all measures of a classifier on labelled samples.
@@ -167,14 +141,13 @@ def evaluate(
         The labels that the model predicts. By default the positive class where the score is above 0; with
         more classes that of the greatest probability, or without probabilities of the greatest score.
     proba : array of shape (l,) or (l, K), optional
-        Probabilities of the positive class, or a column per class, for log-loss and calibration error.
+        Probabilities of the positive class, or a column per class, for log-loss and calibration error. With
+        two classes the latter compares the probability of the positive class with its frequency, with more
+        the greatest probability with the accuracy.
     sample_weight : array of shape (l,), optional
         Relative weights of the samples, in all but the measures at k; a common factor changes nothing.
-    bins : int, default=10
-        Number of equally wide bins of the calibration error. With two classes it compares the probability of
-        the positive class with its frequency, with more the greatest probability with the accuracy.
     cutoffs : tuple of int
-        The k of the measures at k; those above the number of samples are left out.
+        The k of the measures at k, for two classes; those above the number of samples are left out.
 
     Examples
     --------
@@ -189,16 +162,11 @@ def evaluate(
       recall                    0.5000
       F-score                   0.6667
       average precision         1.0000
-      mean AP over classes      1.0000
     <BLANKLINE>
       at k                    2       3
       precision          1.0000  0.6667
       recall             1.0000  1.0000
       average precision  1.0000  1.0000
-    <BLANKLINE>
-      class  samples  predicted  precision   recall  F-score       AP
-      'no'         2          3     0.6667   1.0000   0.8000   1.0000
-      'yes'        2          1     1.0000   0.5000   0.6667   1.0000
     """
     # Check arguments: y and labels.
     given = np.asarray(y)
@@ -221,7 +189,6 @@ def evaluate(
     chances = None if proba is None else _check_proba(proba, count, len(classes))
     weights = check_weights(sample_weight, count)
     asked = tuple(check_count(k, "cutoffs") for k in cutoffs)
-    ks = [k for k in asked if k <= count]
     if predicted is not None:
         said = _codes(predicted, classes, "predicted")
     elif values.ndim == 1:
@@ -231,30 +198,17 @@ def evaluate(
     if len(said) != count:
         raise ValueError(f"predicted: {len(said)} labels for {count} samples")
 
-    precision, recall, f_score, _ = precision_recall_fscore_support(
-        truth, said, labels=everyone, sample_weight=weights, zero_division=0
-    )
-    columns = values.T if values.ndim == 2 else (-values, values)
-    by_class = [
-        ClassMetrics(
-            label=label,
-            samples=float(weights @ (truth == c)),
-            predicted=float(weights @ (said == c)),
-            precision=float(precision[c]),
-            recall=float(recall[c]),
-            f_score=float(f_score[c]),
-            average_precision=average_precision(truth == c, column, positive=True, sample_weight=weights),
-            **{
-                name: {k: at(truth == c, column, k, positive=True) for k in ks}
-                for name, at in MEASURES_AT_K.items()
-            },
-        )
-        for c, (label, column) in enumerate(zip(classes.tolist(), columns, strict=True))
-    ]
     # Of two classes the positive one counts; of more, all of them, and in rankings those with samples.
-    present = [c for c in by_class if c.samples > 0]
-    shown = by_class if len(classes) > 2 else by_class[1:]
-    ranked = present if len(classes) > 2 else by_class[1:]
+    shown = everyone if len(classes) > 2 else everyone[1:]
+    precision, recall, f_score, _ = precision_recall_fscore_support(
+        truth, said, labels=shown, sample_weight=weights, zero_division=0
+    )
+    rankings = [
+        float(average_precision_score(truth == c, column, sample_weight=weights))
+        for c, column in zip(shown, values.reshape(count, -1).T, strict=True)
+        if weights @ (truth == c) > 0
+    ]
+    ks = [k for k in asked if k <= count and len(classes) == 2]
     loss = miscalibration = None
     if chances is not None:
         loss = float(log_loss(truth, chances, labels=everyone, sample_weight=weights))
@@ -263,24 +217,19 @@ def evaluate(
         if len(classes) > 2:
             happened = chances.argmax(axis=1) == truth
             chance = chances.max(axis=1)
-        miscalibration = calibration_error(happened, chance, bins=bins, sample_weight=weights)
+        miscalibration = calibration_error(happened, chance, sample_weight=weights)
     return Evaluation(
         labels=classes.tolist(),
         samples=count,
         accuracy=float(accuracy_score(truth, said, sample_weight=weights)),
-        precision=float(np.mean([c.precision for c in shown])),
-        recall=float(np.mean([c.recall for c in shown])),
-        f_score=float(np.mean([c.f_score for c in shown])),
-        average_precision=float(np.mean([c.average_precision for c in ranked])),
-        mean_average_precision=float(np.mean([c.average_precision for c in present])),
-        **{
-            name: {k: float(np.mean([getattr(c, name)[k] for c in ranked])) for k in ks}
-            for name in MEASURES_AT_K
-        },
+        precision=float(precision.mean()),
+        recall=float(recall.mean()),
+        f_score=float(f_score.mean()),
+        average_precision=float(np.mean(rankings)) if rankings else float("nan"),
+        **{name: {k: at(truth == 1, values, k, positive=True) for k in ks} for name, at in AT_K.items()},
         log_loss=loss,
         calibration_error=miscalibration,
         confusion=confusion_matrix(truth, said, labels=everyone, sample_weight=weights).astype(float),
-        by_class=by_class,
         cutoffs=asked,
     )
 

@@ -1,4 +1,4 @@
-"""Measures of a ranking by decision values: average precision, and precision and recall at the top.
+"""Measures of the top of a ranking by decision values: precision, recall and average precision.
 
 Samples with equal scores have no order among themselves, as in scikit-learn: they enter together, and where
 the cut at k goes through them each counts in part. So no result depends on the order of the samples.
@@ -9,14 +9,11 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from ..support.labels import check_weights
 from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 
 
-def average_precision(
-    y: ArrayLike, scores: ArrayLike, *, positive: object = None, sample_weight: ArrayLike = None
-) -> float:
-    """Compute the mean precision over the ranks of the positive samples (scikit-learn's definition).
+def precision_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive: object = None) -> float:
+    """Compute the fraction of positives among the k samples with the greatest scores.
 
     Parameters
     ----------
@@ -25,34 +22,10 @@ def average_precision(
     scores : array of shape (l,)
         Decision values, greater for the positive class. Not probabilities: those are equal where they
         have saturated at 0 or 1, and the ranking is lost.
+    k : int
+        The number of positives is divided by k also where there are fewer samples.
     positive : label, optional
         The class to be found; by default the larger of two labels.
-    sample_weight : array of shape (l,), optional
-        Relative weights of the samples.
-
-    Returns
-    -------
-    float
-        NaN if no sample is positive.
-
-    Examples
-    --------
-    >>> from svmgsu.metrics import average_precision
-    >>> round(average_precision([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]), 3)
-    0.833
-    """
-    relevant, ranking = _checked(y, scores, positive)
-    weights = check_weights(sample_weight, len(relevant))
-    if not weights @ relevant > 0:
-        return float("nan")
-    return float(average_precision_score(relevant, ranking, sample_weight=weights))
-
-
-def precision_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive: object = None) -> float:
-    """Compute the fraction of positives among the k samples with the greatest scores.
-
-    It is divided by k also where there are fewer samples, as is usual in information retrieval.
-    `y`, `scores` and `positive` are those of `average_precision`.
 
     Examples
     --------
@@ -67,7 +40,7 @@ def precision_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive: object 
 def recall_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive: object = None) -> float:
     """Compute the fraction of all positives that the k greatest scores contain; NaN without positives.
 
-    `y`, `scores` and `positive` are those of `average_precision`.
+    `y`, `scores`, `k` and `positive` are those of `precision_at_k`.
 
     Examples
     --------
@@ -85,8 +58,8 @@ def average_precision_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive:
     """Compute the average precision of the ranking cut after k samples; NaN without positives.
 
     The precisions at the ranks of the positives within the first k, summed and divided by the most positives
-    there could be, min(k, positives). So the best ranking has 1 at every k, and k = l is the average
-    precision. `y`, `scores` and `positive` are those of `average_precision`.
+    there could be, min(k, positives). So the best ranking has 1 at every k, and k = l is scikit-learn's
+    `average_precision_score`. `y`, `scores`, `k` and `positive` are those of `precision_at_k`.
 
     Examples
     --------

@@ -9,8 +9,6 @@ import numpy as np
 from ..support.labels import check_weights
 from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 
-STRATEGIES = ("uniform", "quantile")
-
 
 class Bins(NamedTuple):
     """Hold samples binned by their probability; empty bins are left out.
@@ -30,7 +28,6 @@ def reliability_bins(
     proba: ArrayLike,
     *,
     bins: int = 10,
-    strategy: str = "uniform",
     sample_weight: ArrayLike = None,
 ) -> Bins:
     """Bin samples by their predicted probability and compare it with the observed frequency.
@@ -42,10 +39,8 @@ def reliability_bins(
     proba : array of shape (l,)
         Predicted probabilities.
     bins : int, default=10
-        Number of bins.
-    strategy : {"uniform", "quantile"}
-        Bins of the same width, or of about as many samples each. A value on an edge belongs to the
-        lower bin, as in scikit-learn's `calibration_curve`.
+        Number of bins of the same width. A value on an edge belongs to the lower bin, as in scikit-learn's
+        `calibration_curve`, which has neither weights nor the number of samples.
     sample_weight : array of shape (l,), optional
         Relative weights of the samples.
 
@@ -66,11 +61,8 @@ def reliability_bins(
         raise ValueError(
             f"outcome: sample {invalid[0]} has {found!r}; expected True or False, as from y == label"
         )
-    if strategy not in STRATEGIES:
-        raise ValueError(f'strategy: expected "uniform" or "quantile", got {strategy!r}')
     weights = check_weights(sample_weight, len(chance))
-    steps = np.linspace(0, 1, check_count(bins, "bins") + 1)
-    edges = steps if strategy == "uniform" else np.quantile(chance, steps)
+    edges = np.linspace(0, 1, check_count(bins, "bins") + 1)
     place = np.searchsorted(edges[1:-1], chance)
     total = np.bincount(place, weights, bins)
     filled = total > 0
@@ -85,13 +77,12 @@ def calibration_error(
     proba: ArrayLike,
     *,
     bins: int = 10,
-    strategy: str = "uniform",
     sample_weight: ArrayLike = None,
 ) -> float:
     """Compute the expected calibration error: the mean distance of probability and frequency over bins.
 
-    `outcome`, `proba`, `bins`, `strategy` and `sample_weight` are those of `reliability_bins`; bins are
-    weighted by the samples in them.
+    `outcome`, `proba`, `bins` and `sample_weight` are those of `reliability_bins`; bins are weighted by the
+    samples in them.
 
     Examples
     --------
@@ -99,7 +90,7 @@ def calibration_error(
     >>> round(calibration_error([False, False, True, True], [0.1, 0.3, 0.8, 0.6], bins=2), 3)
     0.25
     """
-    found = reliability_bins(outcome, proba, bins=bins, strategy=strategy, sample_weight=sample_weight)
+    found = reliability_bins(outcome, proba, bins=bins, sample_weight=sample_weight)
     return float(found.weight @ np.abs(found.probability - found.frequency))
 
 

@@ -315,7 +315,6 @@ def reliability(
     *,
     class_: object = None,
     bins: int = 10,
-    strategy: str = "uniform",
 ) -> Axes:
     """Draw observed frequencies against predicted probabilities; the diagonal is calibrated.
 
@@ -336,9 +335,7 @@ def reliability(
     class_ : label, optional
         The class whose probability is drawn; by default the second of two.
     bins : int, default=10
-        Number of bins.
-    strategy : {"uniform", "quantile"}
-        Bins of the same width, or of about as many samples each.
+        Number of bins of the same width.
 
     Examples
     --------
@@ -373,8 +370,8 @@ def reliability(
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, label="calibrated")
     outcome = truth == positive
     for k, (name, chance) in enumerate(curves.items()):
-        found = reliability_bins(outcome, chance, bins=bins, strategy=strategy)
-        error = calibration_error(outcome, chance, bins=bins, strategy=strategy)
+        found = reliability_bins(outcome, chance, bins=bins)
+        error = calibration_error(outcome, chance, bins=bins)
         colour, dashes, marker = CYCLE[1:][k % (len(CYCLE) - 1)]
         look: Look = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 5}
         # Wilson's intervals stay within [0, 1], also for one sample.
@@ -388,5 +385,5 @@ def reliability(
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     ax.set_xlabel(f"predicted probability of class {positive}")
     ax.set_ylabel(f"observed frequency of class {positive}")
-    legend(ax, loc="lower right")
+    legend(ax, loc="upper left")
     return ax

@@ -21,8 +21,8 @@ def predictions(
         Fitted.
     X : Gaussians or array of shape (l, n)
         Samples. With covariances, predictions have standard deviations.
-    y : array of shape (l,)
-        Targets.
+    y : array or Series of shape (l,)
+        Targets; the name of a Series is the label of the axis.
     ax : matplotlib Axes, optional
         By default new axes.
     y_std : float or array of shape (l,), optional
@@ -37,6 +37,7 @@ def predictions(
     'target'
     """
     data = as_gaussians(X)
+    name = getattr(y, "name", None) or "target"
     targets = as_float_array(y, "y", (1,)).astype(np.float64)
     check_finite(targets, "y")
     if len(targets) != len(data):
@@ -50,11 +51,11 @@ def predictions(
         values, std = last.predict(seen, return_std=True)
     ax = own_axes((4.6, 4.4)) if ax is None else ax
     ends = [min(values.min(), targets.min()), max(values.max(), targets.max())]
-    ax.plot(ends, ends, color=GREY, linestyle="--", linewidth=1.1, label="predicted = target", zorder=1)
-    look: Look = {"color": BLUE, "marker": "o", "markersize": 3, "linestyle": "none", "alpha": 0.6}
+    ax.plot(ends, ends, color=GREY, linestyle="--", linewidth=1.1, label=f"predicted = {name}", zorder=1)
+    look: Look = {"color": BLUE, "marker": "o", "markersize": 3, "linestyle": "none", "ecolor": (BLUE, 0.3)}
     label = f"{len(targets)} samples" + " ± std" * (std is not None or y_std is not None)
     xerr = None if y_std is None else as_float_array(y_std, "y_std", (0, 1))
     ax.errorbar(targets, values, yerr=std, xerr=xerr, elinewidth=0.8, label=label, **look)
-    ax.set(xlabel="target", ylabel="predicted")
+    ax.set(xlabel=str(name), ylabel=f"predicted {name}")
     legend(ax)
     return ax
