@@ -116,6 +116,8 @@ def test_a_class_weight_is_a_weight_of_its_examples_in_training_but_not_in_proba
     np.testing.assert_allclose(by_class.class_weight_, factor / factor.mean())
     best = (by_class.predict_proba(X) * factor).argmax(axis=1)
     np.testing.assert_array_equal(by_class.predict(X), best)
+    balanced = svmgsu.train(X, y, V, lam=LAM, class_weight="balanced", sample_weight=1 + y)
+    np.testing.assert_allclose(balanced.class_weight_, (1 / shares) / (1 / shares).mean())
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,8 @@ except MemoryError:
     print("memory")
 """
     )
-    assert run(script, folder, megabytes) in ("memory", "trained")
+    found = run(script, folder, megabytes)
+    assert found == "memory" or (found == "trained" and megabytes > 8)
 
 
 def test_a_forked_child_trains_after_its_parent_has_trained_on_two_threads(folder):

@@ -144,6 +144,7 @@ REFUSED = {
     "sample_weight: sample 17 has -0.5; weights must be >= 0": lambda: train(
         X, y, sample_weight=entry(np.ones(COUNT), 17, -0.5)
     ),
+    "sample_weight: sample 0 has -1; weights must be >= 0": lambda: train(X, y, sample_weight=y * 2 - 1),
     "sample_weight: all weights are zero": lambda: train(X, y, sample_weight=np.zeros(COUNT)),
     "sample_weight: sample 17 is nan": lambda: train(X, y, sample_weight=entry(V[:, 0], 17, np.nan)),
     "sample_weight: class 1 has no weight": lambda: train(X, y, sample_weight=1.0 - y),
