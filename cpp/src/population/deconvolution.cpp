@@ -11,6 +11,7 @@
 #include "population/units.hpp"
 #include "support/clock.hpp"
 #include "support/linalg.hpp"
+#include "support/poll.hpp"
 
 namespace svmgsu {
 namespace {
@@ -18,8 +19,6 @@ namespace {
 constexpr double kSecondsBetweenLooks = 0.5;
 constexpr double kLeastWeight = 1e-12;
 constexpr double kDependent = 1e-7;  // steps that differ by less say the same
-
-struct Interrupted {};
 
 // A mixture as numbers that may be added: logarithms of the weights, means, and Cholesky factors.
 EigenVector numbers_of(const Mixture& mixture) {
@@ -204,25 +203,19 @@ Deconvolved deconvolve(const Observations& observed, const Units& units, const M
   const Reader reader(observed, units);
   check_options(options);
   check_mixture(start, reader.features());
-  const Pass pass(reader, options.threads);
   const Clock clock;
   Deconvolved out;
   Progress progress;
-  double looked = 0;
-  const auto look = [&] {
-    looked = clock.seconds();
-    if (monitor && !monitor(progress)) throw Interrupted();
+  const auto goes_on = [&] {
+    progress.seconds = clock.seconds();
+    return !monitor || monitor(progress);
   };
   // A pass may be long: the monitor hears of the last step again.
-  const auto pause = [&] {
-    if (clock.seconds() - looked <= kSecondsBetweenLooks) return;
-    progress.seconds = clock.seconds();
-    look();
-  };
+  const Watch watch([&] { return clock.seconds() - progress.seconds <= kSecondsBetweenLooks || goes_on(); });
   Steps steps(standardised(start, units, options.floor), options);
   try {
     for (Index iteration = 0;; ++iteration) {
-      const bool risen = steps.take(pass(steps.point, pause), out);
+      const bool risen = steps.take(sums_at(steps.point, reader, options.threads), out);
       progress.iteration = out.iterations = iteration;
       progress.objective = out.log_likelihood;
       progress.gap = steps.gain;
@@ -231,8 +224,7 @@ Deconvolved deconvolve(const Observations& observed, const Units& units, const M
       if (risen && steps.settled >= 2) break;
       out.stop = Stop::iterations;
       if (iteration >= options.max_iterations) break;
-      progress.seconds = clock.seconds();
-      look();
+      if (!goes_on()) throw Interrupted();
     }
   } catch (const Interrupted&) {
     out.stop = Stop::monitor;

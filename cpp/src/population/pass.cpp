@@ -7,18 +7,15 @@
 #include <limits>
 
 #include "population/eight.hpp"
-#include "support/linalg.hpp"
 #include "support/parallel.hpp"
 
 namespace svmgsu {
 namespace {
 
 constexpr int W = lanes::kLanes;
-constexpr Index kBlock = 256;        // objects whose sums are made in lanes
-constexpr double kNothing = 1e-17;   // a share that no sum can see
-constexpr double kWorkOfPart = 5e8;  // multiplications between two pauses
-
-constexpr double kLost = 1e-15;  // of a diagonal entry: a pivot below this is rounding
+constexpr Index kBlock = 256;       // objects whose sums are made in lanes
+constexpr double kNothing = 1e-17;  // a share that no sum can see
+constexpr double kLost = 1e-15;     // of a diagonal entry: a pivot below this is rounding
 
 using lanes::all;
 using lanes::Columns;
@@ -147,30 +144,6 @@ SVMGSU_CLONES void add_moments(const Columns& p, const double* v, const double* 
   }
 }
 
-// One noise for all: y = L⁻¹(z − μ) with L (n × n) in common; square[l] = |y|².
-SVMGSU_CLONES void solve_common(const double* l, const double* mean, const double* z, Index n, double* y,
-                                double* square) {
-  Eight total = all(0.0);
-  for (Index i = 0; i < n; ++i) {
-    Eight sum = read(z + i * W) - all(mean[i]);
-    for (Index p = 0; p < i; ++p) sum = sum - all(l[i * n + p]) * read(y + p * W);
-    const Eight value = sum * all(1 / l[i * n + i]);
-    write(value, y + i * W);
-    total = total + value * value;
-  }
-  write(total, square);
-}
-
-// first += q y, second += q y yᵀ.
-SVMGSU_CLONES void add_squares(const double* y, const double* q, Index n, double* first, double* second) {
-  const Eight share = read(q);
-  for (Index i = 0; i < n; ++i) {
-    const Eight own = share * read(y + i * W);
-    write(read(first + i * W) + own, first + i * W);
-    for (Index j = 0; j <= i; ++j, second += W) write(read(second) + own * read(y + j * W), second);
-  }
-}
-
 std::size_t size(Index entries) { return static_cast<std::size_t>(entries * W); }
 
 // What a thread adds up over a block, in lanes, and what it works with.
@@ -215,61 +188,8 @@ struct Local {
 
 double over_lanes(const double* a) { return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7])); }
 
-// One noise for all: a component has one factor, and the sums are those of an ordinary mixture of Gaussians.
-struct CommonFactors {
-  std::vector<EigenMatrix> l;
-  std::vector<double> log;  // log π_k − log |L_k|
-
-  CommonFactors(const Mixture& mixture, const std::vector<double>& noise, const std::vector<double>& log_pi) {
-    const Index n = mixture.features();
-    const Eigen::Map<const EigenMatrix> extra(noise.data(), n, n);
-    for (Index k = 0; k < mixture.components(); ++k) {
-      const EigenMatrix t = Eigen::Map<const EigenMatrix>(mixture.covariances.data() + k * n * n, n, n) + extra;
-      l.push_back(linalg::cholesky(t));
-      log.push_back(log_pi[static_cast<std::size_t>(k)] - l.back().diagonal().array().log().sum());
-    }
-  }
-
-  void add(const Mixture& mixture, Local& local) const {
-    const Index n = mixture.features(), components = mixture.components();
-    Factored& f = local.factored;
-    f.y.resize(size(components * n));
-    f.log.resize(size(components));
-    double square[W], q[W];
-    for (Index k = 0; k < components; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      solve_common(l[at].data(), mixture.means.data() + k * n, local.some.value.data(), n, f.y.data() + size(k * n),
-                   square);
-      for (int i = 0; i < W; ++i) f.log[size(k) + static_cast<std::size_t>(i)] = log[at] - square[i] / 2;
-    }
-    local.finish_likelihood(components);
-    for (Index k = 0; k < components; ++k)
-      if (local.shares_of(k, q))
-        add_squares(f.y.data() + size(k * n), q, n, local.first.data() + size(k * n),
-                    local.second.data() + size(k * lanes::triangle(n)));
-  }
-
-  // PopulationSums of y and y yᵀ become those of v = L⁻ᵀ y and v vᵀ − T⁻¹.
-  void finish(PopulationSums& sums) const {
-    const Index n = sums.first.cols();
-    for (Index k = 0; k < sums.share.size(); ++k) {
-      const EigenMatrix& lower = l[static_cast<std::size_t>(k)];
-      Eigen::Map<EigenVector> first(sums.first.data() + k * n, n);
-      Eigen::Map<EigenMatrix> second(sums.second.data() + k * n * n, n, n);
-      EigenVector v = first;
-      linalg::solve_lower_transposed(lower, v);
-      first = v;
-      second.diagonal().array() -= sums.share.coeff(k);
-      EigenMatrix half = second;
-      linalg::solve_lower_transposed(lower, half);
-      EigenMatrix whole = half.transpose();
-      linalg::solve_lower_transposed(lower, whole);
-      second = (whole + whole.transpose()) / 2;
-    }
-  }
-};
-
-void add_general(const Reader& reader, const Mixture& mixture, const std::vector<double>& log_pi, Local& local) {
+// Adds some objects to the sums of a block.
+void add(const Reader& reader, const Mixture& mixture, const std::vector<double>& log_pi, Local& local) {
   const Index n = reader.features(), m = reader.values(), components = mixture.components();
   Factored& f = local.factored;
   f.compute(reader, local.some, mixture, log_pi);
@@ -374,37 +294,23 @@ void transposed_times(const lanes::Columns& p, const double* y, Index n, double*
   transposed_product(p, y, n, out);
 }
 
-Pass::Pass(const Reader& reader, int threads)
-    : reader_(reader), threads_(threads), common_(reader.common_noise(threads, noise_)) {}
-
-PopulationSums Pass::operator()(const Mixture& mixture, const std::function<void()>& pause) const {
-  const Index n = reader_.features(), components = mixture.components();
+PopulationSums sums_at(const Mixture& mixture, const Reader& reader, int threads) {
+  const Index n = reader.features(), components = mixture.components();
   const std::vector<double> log_pi = log_weights(mixture);
-  const CommonFactors common = common_ ? CommonFactors(mixture, noise_, log_pi) : CommonFactors({}, {}, {});
   PopulationSums sums;
   sums.share.setZero(components);
   sums.first.setZero(components, n);
   sums.second.setZero(components, n * n);
-  const auto block = [&](Index at, Local& local) {
-    local.clear(components, n);
-    for (Index first = at * kBlock; first < std::min(reader_.samples(), (at + 1) * kBlock); first += W) {
-      reader_.load(first, local.some);
-      if (common_)
-        common.add(mixture, local);
-      else
-        add_general(reader_, mixture, log_pi, local);
-    }
-  };
-  const Index blocks = (reader_.samples() + kBlock - 1) / kBlock;
-  const auto cubes = static_cast<double>(reader_.values() * (reader_.values() + 8) * (n + 8) * components * kBlock);
-  const Index part = std::max<Index>(2 * resolve_threads(threads_), static_cast<Index>(kWorkOfPart / cubes));
-  for (Index done = 0; done < blocks; done += part) {
-    if (done && pause) pause();
-    ordered_blocks<Local>(
-        std::min(part, blocks - done), threads_, [&](Index at, Local& local) { block(done + at, local); },
-        [&](const Local& local) { merge(local, sums); });
-  }
-  if (common_) common.finish(sums);
+  ordered_blocks<Local>((reader.samples() + kBlock - 1) / kBlock, threads,
+                        [&](Index block, Local& local) {
+                          local.clear(components, n);
+                          for (Index first = block * kBlock; first < std::min(reader.samples(), (block + 1) * kBlock);
+                               first += W) {
+                            reader.load(first, local.some);
+                            add(reader, mixture, log_pi, local);
+                          }
+                        },
+                        [&](const Local& local) { merge(local, sums); });
   return sums;
 }
 

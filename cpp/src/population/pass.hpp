@@ -1,7 +1,6 @@
 // One reading of the data at a mixture: its likelihood and the sums that a step needs.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "population/reader.hpp"
@@ -22,19 +21,8 @@ struct PopulationSums {
 // Refuses options out of their ranges.
 void check_options(const DeconvolutionOptions& options);
 
-class Pass {
- public:
-  Pass(const Reader& reader, int threads);
-
-  // `pause` is called between parts of about a quarter of a second each.
-  PopulationSums operator()(const Mixture& mixture, const std::function<void()>& pause) const;
-
- private:
-  const Reader& reader_;
-  int threads_;
-  std::vector<double> noise_;  // where it is common; filled while common_ is initialised
-  bool common_;
-};
+// One pass over the objects; it polls after every few of them.
+PopulationSums sums_at(const Mixture& mixture, const Reader& reader, int threads);
 
 // log π_k, with the least number instead of the logarithm of 0.
 std::vector<double> log_weights(const Mixture& mixture);

@@ -1,13 +1,11 @@
 #include "population/reader.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "population/units.hpp"
-#include "support/parallel.hpp"
 
 namespace svmgsu {
 namespace {
@@ -118,34 +116,6 @@ void Reader::load(Index first, Lanes& out) const {
     load_lane(first + out.count - 1, lane, noise, out);
     out.weight[lane] = 0;
   }
-}
-
-bool Reader::common_noise(int threads, std::vector<double>& noise) const {
-  if (projects()) return false;
-  Lanes one;
-  load(0, one);
-  noise.assign(static_cast<std::size_t>(n_ * n_), 0.0);
-  for (Index i = 0; i < n_; ++i)
-    for (Index j = 0; j <= i; ++j)
-      noise[static_cast<std::size_t>(i * n_ + j)] = noise[static_cast<std::size_t>(j * n_ + i)] =
-          one.noise[static_cast<std::size_t>(lanes::packed(i, j))];
-  constexpr Index kBlock = 512;
-  std::atomic<bool> same{one.whole};
-  parallel_for((samples() + kBlock - 1) / kBlock, threads, [&](Index block) {
-    Lanes some;
-    for (Index first = block * kBlock; same && first < std::min(samples(), (block + 1) * kBlock);
-         first += lanes::kLanes) {
-      load(first, some);
-      bool alike = some.whole;
-      for (Index i = 0; i < n_; ++i)
-        for (Index j = 0; j <= i; ++j)
-          for (int k = 0; k < lanes::kLanes; ++k)
-            alike &= some.noise[static_cast<std::size_t>(lanes::packed(i, j) + k)] ==
-                     noise[static_cast<std::size_t>(i * n_ + j)];
-      if (!alike) same = false;
-    }
-  });
-  return same;
 }
 
 }  // namespace svmgsu

@@ -55,9 +55,6 @@ class Reader {
   // Objects first .. first + kLanes − 1, as many as there are.
   void load(Index first, Lanes& out) const;
 
-  // Whether nothing is missing or projected and all objects have the same noise; it is then in `noise`, n × n.
-  bool common_noise(int threads, std::vector<double>& noise) const;
-
  private:
   void require_finite_projections() const;
   void require_weights() const;
