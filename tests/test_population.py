@@ -116,7 +116,7 @@ def test_units_do_not_matter_and_float32_stays():
 
 
 def test_every_spelling_of_a_missing_value():
-    columns = {"a": [1.0, None, 3.0, 4.0, 7.0], "b": [1.5, 2.0, None, 4.0, 6.0]}
+    columns = {"a": [1.0, None, 3.0, 4.0, 7.0], "b": [1.0, 2.0, None, 4.0, 6.0]}
     array = np.array(list(columns.values()), dtype=float).T
     wanted = from_missing(array).mean
     for X in (
@@ -124,6 +124,7 @@ def test_every_spelling_of_a_missing_value():
         pd.DataFrame(columns),
         pl.DataFrame(columns),
         np.ma.masked_invalid(array),
+        np.ma.array(np.nan_to_num(array).astype(int), mask=np.isnan(array)),
         [[None if np.isnan(v) else v for v in row] for row in array],
     ):
         np.testing.assert_allclose(from_missing(X).mean, wanted)

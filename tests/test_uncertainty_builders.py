@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import svmgsu
 from svmgsu.uncertainty import (
     DEAP_BANDS,
+    DEAP_PAIRS,
     from_augmentation,
     from_errors,
     from_images,
@@ -274,6 +275,15 @@ def test_the_power_is_that_of_a_sine():
     assert data.cov.variances[0, 0] < 1e-10
 
 
+def test_the_bands_are_those_of_the_paper_and_electrodes_are_compared_with_their_mirror_images():
+    assert list(DEAP_BANDS.values()) == [(4, 8), (8, 10), (8, 12), (12, 30), (30, np.inf)]
+    left = "Fp1 AF3 F3 F7 FC5 FC1 C3 T7 CP5 CP1 P3 P7 PO3 O1 Oz Pz"
+    names = f"{left} Fp2 AF4 Fz F4 F8 FC6 FC2 Cz C4 T8 CP6 CP2 P4 P8 PO4 O2".split()
+    assert len(DEAP_PAIRS) == 14
+    for one, other in DEAP_PAIRS:
+        assert names[other] == names[one][:-1] + str(int(names[one][-1]) + 1)
+
+
 def test_differences_are_right_minus_left_window_by_window():
     x = eeg()
     data = from_welch(x, FS, pairs=[(0, 1), (2, 3)], pair_bands=["beta", "theta"])
@@ -328,6 +338,7 @@ def test_by_hand():
     only_down = from_images(ramp[None], shift=(0.5, 0.0))
     assert only_down.cov.factors.shape == (1, 12)
     np.testing.assert_allclose(only_down.cov.to_full(), 0.25)
+    np.testing.assert_allclose(from_images(ramp[None, :2, :2], shift=0.5).cov.to_full(), 0.25 * (1 + 4))
 
 
 def test_the_papers_covariance_of_shifts_is_taken_whole():
