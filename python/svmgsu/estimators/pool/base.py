@@ -111,7 +111,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             check_count(self.n_components, "n_components")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
-        known = dict.fromkeys(family for family, _ in self._table)
+        known = dict.fromkeys(line[0] for line in self._table)
         wanted = known if self.members is None else self.members
         self._families = (wanted,) if isinstance(wanted, str) else tuple(wanted)
         if not self._families:
