@@ -20,7 +20,7 @@ from ..io.frames import table_for_fit
 from ..support.arrays import roots
 from ..support.memory import require_memory
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_positive
+from ..support.validation import Array, FloatArray, as_generator, check_count, check_positive
 from .inputs import ROUTED
 from .observations import Observed, check_near, check_spread, observe
 from .pool.mixture import Budget
@@ -34,7 +34,6 @@ FAR = 4.75  # deviations of a normal variable: one sample in a million lies beyo
 OFTEN = 0.03  # share of unusual samples that is worth a warning
 NOISIER = 2.0  # times the noise of the noisiest hundredth of the fit
 MATTERS = 0.2  # noise below this share of the population's spread changes little
-NOISE = {**ROUTED, "projection": True}
 
 
 class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc]
@@ -63,9 +62,8 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
     reg_covar : float, default=1e-6
         Least variance of a component in any direction, in units of the features' squared spread (half the
         range of the middle 68 %).
-    init : int, (weights, means, covariances) or fitted Deconvolution, default=3
-        Number of k-means starts, of which the one of the largest likelihood after some steps goes on; or
-        where to start from.
+    init : int, default=3
+        Number of k-means starts, of which the one of the largest likelihood after some steps goes on.
     random_state : int, RandomState or None, default=0
         Seed of the starts.
     threads : int, optional
@@ -101,9 +99,9 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
     Mixtures(2000 samples, 1 features, 2 components, full covariances)
     """
 
-    __metadata_request__fit = NOISE
-    __metadata_request__transform = NOISE
-    __metadata_request__score = NOISE
+    __metadata_request__fit = ROUTED
+    __metadata_request__transform = ROUTED
+    __metadata_request__score = ROUTED
 
     def __init__(
         self,
@@ -113,7 +111,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         max_iter: int = 500,
         max_time: float | None = None,
         reg_covar: float = 1e-6,
-        init: Any = 3,
+        init: int = 3,
         random_state: Any = 0,
         threads: int | None = None,
     ) -> None:
@@ -133,7 +131,6 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         *,
         cov: Any = None,
         std: Any = None,
-        projection: Any = None,
         sample_weight: Any = None,
     ) -> Deconvolution:
         """Learn the population.
@@ -146,9 +143,6 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             For pipelines.
         cov, std : optional
             Noise of an array X, as in `svmgsu.Gaussians`; an infinite one is a missing value.
-        projection : array of shape (l, m, n) or (m, n), optional
-            X, of shape (l, m), shows R_i x_i instead of the true x_i, which has n features; its noise is
-            m × m.
         sample_weight : array of shape (l,), optional
             How often each sample counts.
         """
@@ -160,23 +154,24 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             check_positive(self.max_time, "max_time")
         budget = Budget(self.max_time, Team(self.threads).threads)
         X, _ = table_for_fit(X, None, cov, std, gaps=True)
-        seen = observe(X, cov, std, projection, sample_weight)
+        seen = observe(X, cov, std, sample_weight)
         if seen.weights is not None and not seen.weights.all():  # samples with zero weight are ignored
             seen = seen.take(np.flatnonzero(seen.weights))
         check_spread(seen)
-        wanted = self._wanted(len(seen))
+        starts = check_count(self.init, "init")
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         units = seen.core().units()
         self.__dict__.pop("held_out_", None)
-        if wanted is None:
+        if isinstance(self.n_components, str):
             self.held_out_ = self._choose_components(seen, units, rng, budget)
             wanted = max(self.held_out_, key=self.held_out_.__getitem__)
-        if isinstance(self.init, (int, np.integer)):
-            starts = check_count(self.init, "init")
-            found = self._fit_mixture(seen, units, wanted, rng, starts, self.tol, budget)
         else:
-            start = _start_of(self.init, wanted, seen.features)
-            found = self._run(seen.core(), units, start, self.tol, self.max_iter, budget)
+            wanted = check_count(self.n_components, "n_components")
+        if wanted > len(seen):
+            raise ValueError(
+                f"n_components: {wanted} for n_samples={len(seen)}; there must be at least as many samples"
+            )
+        found = self._fit_mixture(seen, units, wanted, rng, starts, self.tol, budget)
         self.weights_, self.means_, self.covariances_ = found.mixture.parts
         self.lower_bound_ = found.log_likelihood
         self.lower_bounds_ = found.history
@@ -190,8 +185,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         if seen.names is not None:
             self.feature_names_in_ = np.asarray(seen.names, dtype=object)
         noise, far = self._unlike(seen, self._posterior(seen)[1])
-        usual_noise = math.inf if projection is not None else float(np.quantile(noise, 0.99))
-        self._usual = (usual_noise, float(far.mean()))
+        self._usual = (float(np.quantile(noise, 0.99)), float(far.mean()))
         if found.stop == "callback":
             warnings.warn(
                 f"Deconvolution: max_time={self.max_time} seconds were over after {found.iterations} steps "
@@ -208,23 +202,6 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
                 stacklevel=2,
             )
         return self
-
-    def _wanted(self, count: int) -> int | None:
-        """Return the number of components; None for "auto"."""
-        if isinstance(self.n_components, str):
-            if self.n_components != "auto":
-                raise ValueError(f'n_components: expected a number or "auto", got {self.n_components!r}')
-            if not isinstance(self.init, (int, np.integer)):
-                raise ValueError('init: it says how many components there are; n_components="auto" asks')
-            if count < 6:
-                raise ValueError(f'n_components: "auto" needs at least 6 samples, got n_samples={count}')
-            return None
-        wanted = check_count(self.n_components, "n_components")
-        if wanted > count:
-            raise ValueError(
-                f"n_components: {wanted} for n_samples={count}; there must be at least as many samples"
-            )
-        return wanted
 
     def _run(self, seen: Any, units: Any, start: Any, tol: float, steps: int, budget: Budget) -> Any:
         """Run the core's expectation and maximisation from a start."""
@@ -264,9 +241,13 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         self, seen: Observed, units: Any, rng: np.random.Generator, budget: Budget
     ) -> dict[int, float]:
         """Return the mean held-out log-likelihood for numbers of components until it falls twice."""
+        if self.n_components != "auto":
+            raise ValueError(f'n_components: expected a number or "auto", got {self.n_components!r}')
+        if len(seen) < 6:
+            raise ValueError(f'n_components: "auto" needs at least 6 samples, got n_samples={len(seen)}')
         order = rng.permutation(len(seen))[: START_SIZE * FOLDS]
         folds = np.array_split(order, FOLDS)
-        starts = min(2, check_count(self.init, "init"))
+        starts = min(2, self.init)
         scores: dict[int, float] = {}
         for components in CANDIDATES:
             if scores and (components * 2 * FOLDS > len(order) or budget.over):
@@ -284,14 +265,14 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
                 break
         return scores
 
-    def transform(self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None) -> Mixtures:
+    def transform(self, X: Any, *, cov: Any = None, std: Any = None) -> Mixtures:
         """Return what each sample may be, given its measurement and the population: `Mixtures`.
 
         A sample x with noise Σ is of component k with r_k ∝ π_k N(x; μ_k, S_k + Σ), and then N(b_k, B_k):
-        b_k = μ_k + S_k (S_k + Σ)⁻¹ (x - μ_k), B_k = S_k - S_k (S_k + Σ)⁻¹ S_k. X, `cov`, `std` and
-        `projection` are as in `fit`.
+        b_k = μ_k + S_k (S_k + Σ)⁻¹ (x - μ_k), B_k = S_k - S_k (S_k + Σ)⁻¹ S_k. X, `cov` and `std` are as in
+        `fit`.
         """
-        seen = self._seen(X, cov, std, projection)
+        seen = self._seen(X, cov, std)
         count, components, n = len(seen), len(self.weights_), self.means_.shape[1]
         dtype = seen.values.dtype
         require_memory(
@@ -342,40 +323,23 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         count = np.maximum(known.sum(axis=1), 1)
         # A squared distance is compared with a quantile of χ², by Wilson and Hilferty.
         limit = count * (1 - 2 / (9 * count) + FAR * np.sqrt(2 / (9 * count))) ** 3
-        noise = np.zeros(len(seen))
-        if seen.projection is None:
-            centre = self.weights_ @ self.means_
-            within = np.diagonal(self.covariances_, axis1=1, axis2=2)
-            variances = self.weights_ @ (within + (self.means_ - centre) ** 2)
-            ratios = np.where(known, seen.deviations() ** 2 / variances, 0.0)
-            noise = np.sqrt(ratios.sum(axis=1) / count)
+        centre = self.weights_ @ self.means_
+        within = np.diagonal(self.covariances_, axis1=1, axis2=2)
+        variances = self.weights_ @ (within + (self.means_ - centre) ** 2)
+        ratios = np.where(known, seen.deviations() ** 2 / variances, 0.0)
+        noise = np.sqrt(ratios.sum(axis=1) / count)
         return noise, np.asarray(distance > limit)
 
-    def score_samples(
-        self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None
-    ) -> FloatArray:
+    def score_samples(self, X: Any, *, cov: Any = None, std: Any = None) -> FloatArray:
         """Return the log-likelihood of each sample, log Σ_k π_k N(x; μ_k, S_k + Σ).
 
-        X, `cov`, `std` and `projection` are as in `fit`. Missing values are ignored.
+        X, `cov` and `std` are as in `fit`. Missing values are ignored.
         """
-        return self._posterior(self._seen(X, cov, std, projection))[0]
+        return self._posterior(self._seen(X, cov, std))[0]
 
-    def score(
-        self, X: Any, y: Any = None, *, cov: Any = None, std: Any = None, projection: Any = None
-    ) -> float:
-        """Return the mean of `score_samples` of X, `cov`, `std`, `projection`; y is ignored."""
-        return float(self.score_samples(X, cov=cov, std=std, projection=projection).mean())
-
-    def predict_proba(
-        self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None
-    ) -> FloatArray:
-        """Return the probability of each component, (l, K), for X with `cov`, `std`, `projection`."""
-        return self._posterior(self._seen(X, cov, std, projection))[2]
-
-    def predict(self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None) -> Array:
-        """Return the most probable component of each sample of X with `cov`, `std`, `projection`."""
-        proba = self.predict_proba(X, cov=cov, std=std, projection=projection)
-        return np.asarray(proba.argmax(axis=1))
+    def score(self, X: Any, y: Any = None, *, cov: Any = None, std: Any = None) -> float:
+        """Return the mean of `score_samples` of X, `cov`, `std`; y is ignored."""
+        return float(self.score_samples(X, cov=cov, std=std).mean())
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[FloatArray, Array]:
         """Draw `n_samples` true values from the population: (values, components).
@@ -396,17 +360,17 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         tags.transformer_tags = TransformerTags(preserves_dtype=["float64", "float32"])
         return tags
 
-    def _seen(self, X: Any, cov: Any, std: Any, projection: Any) -> Observed:
+    def _seen(self, X: Any, cov: Any, std: Any) -> Observed:
         """Check new samples, and put their features in the order of the fit."""
         check_is_fitted(self, "means_")
         known = getattr(self, "feature_names_in_", None)
-        if isinstance(X, Gaussians) and projection is None:
+        if isinstance(X, Gaussians):
             X = X.in_order(None if known is None else list(known))
-        seen = observe(X, cov, std, projection)
-        if seen.features != self.means_.shape[1]:
+        seen = observe(X, cov, std)
+        if seen.values.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {seen.features} features, but {type(self).__name__} is expecting "
-                f"{self.means_.shape[1]} features as input"
+                f"X has {seen.values.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
             )
         if known is not None and seen.names is not None and seen.names != list(known):
             raise ValueError(
@@ -422,23 +386,3 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         mixture = _core.Mixture(*(np.ascontiguousarray(a) for a in parts))
         units = _core.Units(self.centre_, self.scale_)
         return _core.posterior(seen.core(), units, mixture, Team(self.threads).threads, moments)
-
-
-def _start_of(init: Any, components: int, n: int) -> Any:
-    """Return a mixture to start from."""
-    if hasattr(init, "covariances_"):
-        init = (init.weights_, init.means_, init.covariances_)
-    if not isinstance(init, (tuple, list)) or len(init) != 3:
-        raise ValueError(
-            f"init: expected a number, (weights, means, covariances) or a fitted Deconvolution, got {init!r}"
-        )
-    shapes = {"weights": (components,), "means": (components, n), "covariances": (components, n, n)}
-    arrays = []
-    for given, (name, shape) in zip(init, shapes.items(), strict=True):
-        arrays.append(as_float_array(given, f"init: {name}", (len(shape),)).astype(np.float64))
-        if arrays[-1].shape != shape:
-            raise ValueError(f"init: {name} of shape {arrays[-1].shape}; expected {shape}")
-    try:
-        return _core.Mixture(*arrays)
-    except ValueError as error:
-        raise ValueError(f"init: {error}") from None

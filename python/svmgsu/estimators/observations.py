@@ -1,4 +1,4 @@
-"""Samples as they were measured: values, of which NaN is missing, with their noise and projections."""
+"""Samples as they were measured: values, of which NaN is missing, with their noise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ..support.arrays import dense
 from ..support.errors import words_of
 from ..support.labels import check_weights
 from ..support.validation import (
-    FINITE,
     Array,
     ArrayLike,
     FloatArray,
@@ -36,16 +35,10 @@ class Observed:
     values: Array
     cov: Covariance | None
     names: list[str] | None
-    projection: FloatArray | None = None
     weights: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.values)
-
-    @property
-    def features(self) -> int:
-        """Number of features of the true values; projections have another number of values."""
-        return int(self.values.shape[1] if self.projection is None else self.projection.shape[2])
 
     def core(self, rows: Array | None = None) -> Any:
         """Return all samples, or some, as the core takes them."""
@@ -54,15 +47,14 @@ class Observed:
         chosen = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
         data = _core.Gaussians(_core.dense_means(self.values), terms, chosen)
         weights = self.weights if rows is None or self.weights is None else self.weights[rows]
-        return _core.Observations(data, self.projection, weights)
+        return _core.Observations(data, None, weights)
 
     def take(self, rows: slice | Array) -> Observed:
         """Return some of the samples."""
         places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         cov = None if self.cov is None else self.cov.take(places)
-        projection = None if self.projection is None else self.projection[rows]
         weights = None if self.weights is None else self.weights[rows]
-        return Observed(self.values[rows], cov, self.names, projection, weights)
+        return Observed(self.values[rows], cov, self.names, weights)
 
     def deviations(self) -> FloatArray:
         """Return the standard error of each value: 0 without noise, infinite for a missing value."""
@@ -73,11 +65,7 @@ class Observed:
 
 
 def observe(
-    X: ArrayLike,
-    cov: ArrayLike = None,
-    std: ArrayLike = None,
-    projection: Any = None,
-    sample_weight: ArrayLike = None,
+    X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, sample_weight: ArrayLike = None
 ) -> Observed:
     """Read X, `Gaussians` or an array in which NaN, or infinite noise, is a missing value."""
     if isinstance(X, Gaussians):
@@ -90,9 +78,6 @@ def observe(
         seen = Observed(np.ascontiguousarray(dense(X.mean)), X.cov, X.feature_names_in_)
     else:
         seen = _read(X, cov, std)
-    if projection is not None:
-        seen.projection = _check_projection(projection, seen.values.shape)
-        seen.names = None
     if sample_weight is not None:
         check_row_order(X, sample_weight=sample_weight)
         seen.weights = check_weights(sample_weight, len(seen))
@@ -157,18 +142,6 @@ def _without_infinite(noise: Array, name: str, missing: Array) -> tuple[Array, A
     return known, noise
 
 
-def _check_projection(projection: Any, shape: tuple[int, ...]) -> FloatArray:
-    array = as_float_array(projection, "projection", (2, 3), FINITE).astype(np.float64)
-    if array.ndim == 2:  # one for all
-        array = np.broadcast_to(array, (shape[0], *array.shape))
-    if array.shape[:2] != shape or array.shape[2] == 0:
-        raise ValueError(
-            f"projection: shape {np.shape(projection)}; for {shape[0]} samples of {shape[1]} values it "
-            f"should be ({shape[1]}, n) for all, or ({shape[0]}, {shape[1]}, n)"
-        )
-    return np.ascontiguousarray(array)
-
-
 def check_unit(name: str, low: float, high: float) -> None:
     """Refuse values whose squares overflow or underflow; `name` is that of the argument and its feature."""
     with np.errstate(over="ignore"):
@@ -182,8 +155,6 @@ def check_unit(name: str, low: float, high: float) -> None:
 
 def check_spread(seen: Observed) -> None:
     """Refuse features without anything to learn from, by their names."""
-    if seen.projection is not None:
-        return
     if len(seen) == 1:
         raise ValueError("X: a population needs at least 2 samples, got n_samples=1")
     for j in range(seen.values.shape[1]):
@@ -202,8 +173,6 @@ def check_spread(seen: Observed) -> None:
 
 def check_near(seen: Observed, centre: FloatArray, scale: FloatArray) -> None:
     """Refuse values so far from a population that no distance can be computed."""
-    if seen.projection is not None:
-        return
     far = np.abs(seen.values / scale - centre / scale) > FAR
     if far.any():
         first = int(far.argmax())

@@ -36,8 +36,10 @@ class Mixture:
         self, seen: Observed, threads: int, moments: bool = False, covariances: bool = True
     ) -> tuple[FloatArray, ...]:
         """Return log-densities, distances, responsibilities, and with `moments` means and covariances."""
+        n = self.means.shape[1]
+        units = _core.Units(np.zeros(n), np.ones(n))
         core = _core.Mixture(self.weights, self.means, self.covs)
-        return _core.posterior(seen.core(), units(seen), core, threads, moments, covariances)
+        return _core.posterior(seen.core(), units, core, threads, moments, covariances)
 
     def log_density(self, seen: Observed, threads: int) -> FloatArray:
         """Return the log-density of each sample at its own noise."""
@@ -66,12 +68,6 @@ class Mixture:
             np.logaddexp.reduce(logs + (log_weights - scales[:, :m].sum(axis=1)), axis=1)
             for m, logs in zip(leading, found, strict=True)
         ]
-
-
-def units(seen: Observed) -> Any:
-    """Return the core's units of standardised samples."""
-    n = seen.values.shape[1]
-    return _core.Units(np.zeros(n), np.ones(n))
 
 
 class Budget:
@@ -115,14 +111,15 @@ def learn_mixtures(
         return []
     if weights is not None and (weights == weights[0]).all():
         weights = None
-    core = Observed(seen.values, seen.cov, None, None, weights).core(rows)
-    own = units(seen)
+    core = Observed(seen.values, seen.cov, None, weights).core(rows)
+    n = seen.values.shape[1]
+    units = _core.Units(np.zeros(n), np.ones(n))  # they are standardised
     threads = budget.threads
     found: list[Mixture] = []
     for k in range(starts if components > 1 else 1):
         if found and budget.over:
             break
-        start = _core.start_mixture(core, own, max(1, components), seed + 1000 * k, floor, threads)
-        best = _core.deconvolve(core, own, start, tol, steps, floor, threads, budget)
+        start = _core.start_mixture(core, units, max(1, components), seed + 1000 * k, floor, threads)
+        best = _core.deconvolve(core, units, start, tol, steps, floor, threads, budget)
         found.append(Mixture(*(np.ascontiguousarray(part) for part in best.mixture.parts)))
     return found
