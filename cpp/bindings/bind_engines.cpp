@@ -134,14 +134,6 @@ std::shared_ptr<Streamed> open_streamed(const py::tuple& means, const py::tuple&
   return std::make_shared<Streamed>(set, threads);
 }
 
-// A Python object that whoever is last may let go of.
-std::shared_ptr<py::object> held(py::object object) {
-  return {new py::object(std::move(object)), [](py::object* p) {
-            const py::gil_scoped_acquire acquire;
-            delete p;
-          }};
-}
-
 // What Interrupted is in Python. A map may call the library in the thread of the solver, whose Watch may stop it there:
 // then this goes through Python's frames, back to the solver.
 PyObject* interrupted = nullptr;

@@ -153,13 +153,10 @@ void bind_calibration(py::module_& m) {
       exact("scores"), exact("labels"), arg("weights") = py::none());
   m.def(
       "fit_calibration",
-      [](Doubles margins, const MaybeArray& variances, Doubles signs, Doubles weights, double width,
-         double without_noise) {
-        const Scored given = scored_of(margins, variances, signs, weights);
-        return numbers_of(released([&] { return fit_calibration(given, {width, without_noise}); }));
+      [](Doubles margins, const MaybeArray& variances, Doubles signs, Doubles weights, double without_noise) {
+        return numbers_of(fit_calibration(scored_of(margins, variances, signs, weights), without_noise));
       },
-      arg("margins"), arg("variances"), arg("signs"), arg("weights"), arg("width") = CalibrationOptions().width,
-      arg("without_noise") = CalibrationOptions().without_noise);
+      arg("margins"), arg("variances"), arg("signs"), arg("weights"), arg("without_noise") = 0.05);
   m.def(
       "own_calibration",
       [](Doubles margins, const MaybeArray& variances, Doubles signs, Doubles weights, double trained_odds) {

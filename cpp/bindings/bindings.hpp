@@ -167,6 +167,14 @@ inline Monitor monitor_of(const py::object& callback) {
   };
 }
 
+// A Python object that whoever is last may let go of.
+inline std::shared_ptr<py::object> held(py::object object) {
+  return {new py::object(std::move(object)), [](py::object* p) {
+            const py::gil_scoped_acquire acquire;
+            delete p;
+          }};
+}
+
 inline const char* name_of(Stop stop) {
   switch (stop) {
     case Stop::iterations:

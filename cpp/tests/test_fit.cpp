@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <stdexcept>
 
 #include "helpers.hpp"
 
@@ -183,12 +184,51 @@ TEST_CASE("a loss for regression makes targets of numbers") {
                        "loss: it is for regression, and the labels are not numbers to predict", InvalidArgument);
 }
 
-TEST_CASE("lambda is chosen by held-out samples") {
+TEST_CASE("errors of targets are weights, and scatter is what they leave unexplained") {
+  Random random(7);
+  std::vector<double> x, targets, errors;
+  for (int i = 0; i < 4000; ++i) {
+    x.push_back(random.normal());
+    errors.push_back(i % 2 ? 0.1 : 2.0);
+    targets.push_back(3 * x.back() + 1 + 0.5 * random.normal() + errors.back() * random.normal());
+  }
+  const Gaussians data(x.data(), 4000, 1);
+  FitOptions options;
+  options.loss = "squared";
+  options.lambda = 1e-9;
+  options.target_std = errors;
+  const Model model = fit(data, targets, options);
+  CHECK(model.scatter == doctest::Approx(0.5).epsilon(0.05));
+  CHECK(std::abs(model.w(0, 0) - 3) < 0.05);
+  options.target_std[7] = 0;
+  CHECK_THROWS_WITH_AS(fit(data, targets, options), "target_std: sample 7 has 0; errors must be > 0", InvalidArgument);
+}
+
+TEST_CASE("lambda and the scale of covariances are chosen by held-out samples") {
   const Data made(3);
   FitOptions options;
   options.lambdas = {100.0, 1e-2};
   const Model model = fit(made.gaussians(), made.codes, options);
   CHECK(model.lambda == 1e-2);
+  options.lambdas = {};
+  options.cov_scales = {1.0};
+  CHECK((fit(made.gaussians(), made.codes, options).w - fit(made.gaussians(), made.codes).w).norm() == 0);
+  options.cov_scales = {0.0};
+  const Gaussians exact(made.x.data(), made.rows, 3);
+  CHECK((fit(made.gaussians(), made.codes, options).w - fit(exact, made.codes).w).norm() == 0);
+}
+
+TEST_CASE("the same bits for any number of threads, of large problems too") {
+  const Data made(3, 9000);
+  FitOptions one, two;
+  one.threads = 1;
+  two.threads = 2;
+  one.lambdas = two.lambdas = {1.0, 1e-2};
+  const Model first = fit(made.gaussians(), made.codes, one), second = fit(made.gaussians(), made.codes, two);
+  CHECK((first.w - second.w).norm() == 0);
+  CHECK((first.probabilities(made.gaussians()) - second.probabilities(made.gaussians())).norm() == 0);
+  const auto fails = [](const Progress&) -> bool { throw std::runtime_error("enough"); };
+  CHECK_THROWS_WITH_AS(fit(made.gaussians(), made.codes, two, fails), "enough", std::runtime_error);
 }
 
 TEST_CASE("groups are held out whole, and leave every class to choose lambda by") {
@@ -299,13 +339,16 @@ TEST_CASE("probabilities are those of Python's train") {
 
 TEST_CASE("a deadline and a monitor end everything") {
   const Data made(3, 3000);
+  std::vector<int> two;
+  for (const int code : made.codes) two.push_back(code > 0);
   FitOptions options;
   options.max_seconds = 1e-3;
   options.tolerance = 1e-14;
   options.lambda = 1e-5;
   const Model model = fit(made.gaussians(), made.codes, options);
-  CHECK(model.status != "converged");
-  CHECK(model.calibration.size() == 3);
+  CHECK(model.status == "limit");
+  CHECK(model.calibration.empty());  // of three subproblems there is no time
+  CHECK(fit(made.gaussians(), two, options).calibration.size() == 1);
   options.max_seconds = 60;
   const Model stopped = fit(made.gaussians(), made.codes, options, [](const Progress&) { return false; });
   CHECK(stopped.status == "stopped");

@@ -236,12 +236,12 @@ TEST_CASE("calibration of scores, classes and weights that are none") {
     CHECK(names("variances", [&] { fit_calibration({scores, with(ones, wrong), signs, {}}); }));
   }
   for (const double wrong : {kNaN, kInfinity, -kInfinity}) {
-    CHECK(names("scores", [&] { fit_platt(with(scores, wrong), signs); }));
+    CHECK(names("margins", [&] { fit_platt(with(scores, wrong), signs); }));
     CHECK(names("margins", [&] { fit_calibration({with(scores, wrong), {}, signs, {}}); }));
     CHECK(names("trained_odds", [&] { own_calibration({scores, {}, signs, {}}, wrong); }));
   }
   for (const double wrong : {kNaN, 0.0, 2.0}) {
-    CHECK(names("labels", [&] { fit_platt(scores, with(signs, wrong)); }));
+    CHECK(names("signs", [&] { fit_platt(scores, with(signs, wrong)); }));
     CHECK(names("signs", [&] { fit_calibration({scores, {}, with(signs, wrong), {}}); }));
     CHECK(names("signs", [&] { log_prior_odds(with(signs, wrong), ones); }));
   }
@@ -250,8 +250,7 @@ TEST_CASE("calibration of scores, classes and weights that are none") {
   CHECK(names("weights", [&] { fit_calibration({scores, {}, signs, zeros}); }));
   CHECK(names("weights", [&] { fit_platt(scores, signs, {1, 1}); }));
   CHECK(names("weights", [&] { log_prior_odds(signs, {}); }));
-  CHECK(names("width", [&] { fit_calibration({scores, {}, signs, {}}, {0, 0.05}); }));
-  CHECK(names("without_noise", [&] { fit_calibration({scores, {}, signs, {}}, {1, 1.5}); }));
+  CHECK(names("without_noise", [&] { fit_calibration({scores, {}, signs, {}}, 1.5); }));
 }
 
 TEST_CASE("calibrations and class priors that are no numbers") {

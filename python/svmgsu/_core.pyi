@@ -125,13 +125,19 @@ class Options:
     tolerance: float
     max_iterations: int
     max_seconds: float
-    start_epsilon: float
     steps: int
     batch: int
     average: float
     seed: int
     def __init__(self) -> None: ...
-    def __copy__(self) -> Options: ...
+
+class FitOptions(Options):
+    lams: Doubles | list[float]
+    cov_scale: float
+    cov_scales: Doubles | list[float]
+    balanced: bool
+    multi_class: str
+    probability: bool | str
 
 class Progress:
     @property
@@ -178,6 +184,30 @@ def solve(
     start_w: Doubles | None = None,
     start_b: float = 0.0,
 ) -> Result: ...
+
+class FitItems(TypedDict):
+    lam: float
+    cov_scale: float
+    scores: Doubles
+    folds: int
+    best: int
+    tried: int
+    results: list[Result]
+    status: str
+    calibration: list[tuple[float, float, float, float]]
+    out_of_time: bool
+    late: list[int]
+    undivided: bool
+    scatter: float
+    scatter_before: float
+
+def fit(
+    source: object,
+    options: FitOptions,
+    task: dict[str, object],
+    report: Callable[[Progress], bool | None] | None = None,
+    only_search: bool = False,
+) -> FitItems: ...
 
 # bind_streamed.cpp
 
@@ -260,7 +290,6 @@ def fit_calibration(
     variances: Doubles | None,
     signs: Doubles,
     weights: Doubles,
-    width: float = 1.0,
     without_noise: float = 0.05,
 ) -> tuple[float, float, float, float]: ...
 def own_calibration(

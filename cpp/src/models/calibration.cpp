@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMostCalibrationSteps = 200;
 constexpr double kLeastTrueShare = 0.01;  // of the margins' variance that is believed to be true
+constexpr double kPriorWidth = 1;         // deviation of the normal prior of log κ around its natural value 1/τ²
 
 using Three = std::array<double, 3>;
 
@@ -27,66 +28,6 @@ void require_each(const std::vector<double>& values, const char* name, const cha
 }
 
 bool is_weight(double x) { return x >= 0 && std::isfinite(x); }
-
-// Scores in units of their spread about their mean, and the targets of their labels.
-class PlattScores {
- public:
-  PlattScores(const std::vector<double>& scores, const std::vector<double>& labels, const std::vector<double>& weights)
-      : scores_(scores), labels_(labels), weights_(weights) {
-    require_each(scores, "scores", "finite", [](double x) { return std::isfinite(x); });
-    require_each(labels, "labels", "-1 or 1", [](double x) { return std::abs(x) == 1; });
-    require_each(weights, "weights", ">= 0 and finite", is_weight);
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      count += weights[i];
-      positives_ += labels[i] > 0 ? weights[i] : 0.0;
-      mean += weights[i] * scores[i];
-    }
-    require(count > 0 && std::isfinite(count), "weights: their sum must be > 0 and finite");
-    mean /= count;
-    for (const double f : scores) spread = std::max(spread, std::abs(f - mean));
-    if (spread <= 1e-12 * std::abs(mean)) spread = 1;  // all scores are equal, up to rounding
-  }
-  double start() const { return std::log((count - positives_ + 1) / (positives_ + 1)); }
-
-  // Σ softplus(z) − (1 − t) z over z = a f + b, the cross-entropy of σ(−z) against targets t.
-  double loss(double a, double b) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < scores_.size(); ++i) {
-      const double z = a * scaled(i) + b;
-      sum += weights_[i] * (softplus(z) - (1 - target(i)) * z);
-    }
-    return sum;
-  }
-
-  struct Derivatives {
-    double ga = 0, gb = 0, haa = 0, hab = 0, hbb = 0;
-  };
-  Derivatives derivatives(double a, double b) const {
-    Derivatives d;
-    d.haa = d.hbb = 1e-12 * count;
-    for (std::size_t i = 0; i < scores_.size(); ++i) {
-      const double f = scaled(i), p = sigmoid(a * f + b);
-      const double slope = weights_[i] * (p - (1 - target(i))), curve = weights_[i] * p * (1 - p);
-      d.ga += slope * f;
-      d.gb += slope;
-      d.haa += curve * f * f;
-      d.hab += curve * f;
-      d.hbb += curve;
-    }
-    return d;
-  }
-
-  double count = 0, mean = 0, spread = 0;
-
- private:
-  double scaled(std::size_t i) const { return (scores_[i] - mean) / spread; }
-  double target(std::size_t i) const {
-    return labels_[i] > 0 ? (positives_ + 1) / (positives_ + 2) : 1 / (count - positives_ + 2);
-  }
-
-  const std::vector<double>&scores_, &labels_, &weights_;
-  double positives_ = 0;
-};
 
 void require_classes(const std::vector<double>& signs, const std::vector<double>& weights) {
   require(weights.size() == signs.size(),
@@ -151,12 +92,14 @@ double within_classes(double a, double base, const Scored& s) {
 // and variances in units of the natural 1/κ.
 class Likelihood {
  public:
-  Likelihood(const Scored& s, const CalibrationOptions& options, double base, double centre, double spread,
-             double natural)
-      : options_(options), base_(base), weights_(s.weights) {
+  Likelihood(const Scored& s, double base, double natural, double without_noise)
+      : base_(base), without_noise_(without_noise), weights_(s.weights) {
+    centre_ = average(s.margins, s.weights);
+    for (const double f : s.margins) spread_ = std::max(spread_, std::abs(f - centre_));
+    if (spread_ <= 1e-12 * std::abs(centre_)) spread_ = 1;  // all margins are equal, up to rounding
     double positives = 0, total = 0;
     for (std::size_t i = 0; i < s.margins.size(); ++i) {
-      x_.push_back((s.margins[i] - centre) / spread);
+      x_.push_back((s.margins[i] - centre_) / spread_);
       noise_.push_back(natural * s.variances[i]);
       positives += s.signs[i] > 0 ? s.weights[i] : 0.0;
       total += s.weights[i];
@@ -165,50 +108,59 @@ class Likelihood {
       target_.push_back(sign > 0 ? (positives + 1) / (positives + 2) : 1 / (total - positives + 2));
   }
 
+  // (a, b, log κ) of the greatest likelihood, in the units of the margins: by Newton's method with the damping of
+  // Levenberg and Marquardt.
+  Three minimised(Three at) const;
+  // a and b in units of the spread, and back.
+  Three inside(double a, double b) const { return {a * spread_, b + a * centre_, 0}; }
+
+ private:
+  // use(i, share, noise) of each sample: with its noise and, to a small share, without.
+  template <class Use>
+  void each(double kappa, const Use& use) const {
+    for (std::size_t i = 0; i < x_.size(); ++i) {
+      const bool noisy = noise_[i] != 0;
+      if (noisy) use(i, 1 - without_noise_, kappa * noise_[i]);
+      use(i, noisy ? without_noise_ : 1.0, 0.0);
+    }
+  }
+
   double loss(const Three& at) const {
-    double sum = at[2] * at[2] / (2 * options_.width * options_.width);
-    const double kappa = std::exp(at[2]);
-    for (std::size_t i = 0; i < x_.size(); ++i)
-      for (const bool noisy : {true, false}) {
-        const double share = noisy ? 1 - options_.without_noise : options_.without_noise;
-        const double noise = noisy ? kappa * noise_[i] : 0.0;
-        const double z = base_ + (at[0] * x_[i] + at[1] - base_) / (1 + noise);
-        sum += share * weights_[i] * (softplus(z) - target_[i] * z);
-      }
+    double sum = at[2] * at[2] / (2 * kPriorWidth * kPriorWidth);
+    each(std::exp(at[2]), [&](std::size_t i, double share, double noise) {
+      const double z = base_ + (at[0] * x_[i] + at[1] - base_) / (1 + noise);
+      sum += share * weights_[i] * (softplus(z) - target_[i] * z);
+    });
     return sum;
   }
 
   // The gradient, the Hessian (which may be indefinite: the loss is not convex in log κ), and the diagonal of Fisher's
   // information, which is positive and serves as the scale of the damping.
   void derivatives(const Three& at, Three& gradient, std::array<Three, 3>& hessian, Three& scale) const {
-    gradient = {0, 0, at[2] / (options_.width * options_.width)};
+    constexpr double precision = 1 / (kPriorWidth * kPriorWidth);
+    gradient = {0, 0, at[2] * precision};
     hessian = {};
-    scale = {0, 0, 1 / (options_.width * options_.width)};
-    hessian[2][2] = scale[2];
-    const double kappa = std::exp(at[2]);
-    for (std::size_t i = 0; i < x_.size(); ++i)
-      for (const bool noisy : {true, false}) {
-        const double share = noisy ? 1 - options_.without_noise : options_.without_noise;
-        const double noise = noisy ? kappa * noise_[i] : 0.0, damping = 1 / (1 + noise);
-        const double evidence = (at[0] * x_[i] + at[1] - base_) * damping, z = base_ + evidence;
-        const double p = sigmoid(z);
-        const Three slope = {x_[i] * damping, damping, -evidence * noise * damping};
-        const double weight = share * weights_[i], rest = weight * (p - target_[i]);
-        for (std::size_t j = 0; j < 3; ++j) {
-          gradient[j] += rest * slope[j];
-          for (std::size_t k = 0; k <= j; ++k) hessian[j][k] += weight * p * (1 - p) * slope[j] * slope[k];
-          scale[j] += weight * p * (1 - p) * slope[j] * slope[j];
-        }
-        // The second derivatives of z, all of them with log κ.
-        hessian[2][0] -= rest * x_[i] * noise * damping * damping;
-        hessian[2][1] -= rest * noise * damping * damping;
-        hessian[2][2] += rest * slope[2] * (1 - 2 * noise * damping);
+    scale = {0, 0, precision};
+    hessian[2][2] = precision;
+    each(std::exp(at[2]), [&](std::size_t i, double share, double noise) {
+      const double damping = 1 / (1 + noise);
+      const double evidence = (at[0] * x_[i] + at[1] - base_) * damping, z = base_ + evidence;
+      const double p = sigmoid(z);
+      const Three slope = {x_[i] * damping, damping, -evidence * noise * damping};
+      const double weight = share * weights_[i], rest = weight * (p - target_[i]);
+      for (std::size_t j = 0; j < 3; ++j) {
+        gradient[j] += rest * slope[j];
+        for (std::size_t k = 0; k <= j; ++k) hessian[j][k] += weight * p * (1 - p) * slope[j] * slope[k];
+        scale[j] += weight * p * (1 - p) * slope[j] * slope[j];
       }
+      // The second derivatives of z, all of them with log κ.
+      hessian[2][0] -= rest * x_[i] * noise * damping * damping;
+      hessian[2][1] -= rest * noise * damping * damping;
+      hessian[2][2] += rest * slope[2] * (1 - 2 * noise * damping);
+    });
   }
 
- private:
-  CalibrationOptions options_;
-  double base_;
+  double base_, without_noise_, centre_ = 0, spread_ = 0;
   std::vector<double> x_, noise_, target_, weights_;
 };
 
@@ -237,68 +189,40 @@ bool solve_negative(std::array<Three, 3> h, const Three& g, Three& x) {
   return true;
 }
 
-// Newton's method with the damping of Levenberg and Marquardt.
-Three minimised(const Likelihood& likelihood, Three at) {
-  double now = likelihood.loss(at), damping = 1e-9;
-  for (int iteration = 0; iteration < kMostCalibrationSteps; ++iteration) {
+Three Likelihood::minimised(Three at) const {
+  double now = loss(at), damping = 1e-9;
+  for (int iteration = 0; iteration < kMostCalibrationSteps && damping <= 1e9; ++iteration) {
     Three gradient, scale, step{};
     std::array<Three, 3> hessian;
-    likelihood.derivatives(at, gradient, hessian, scale);
+    derivatives(at, gradient, hessian, scale);
     double next = now;
     Three ahead = at;
-    while (true) {
+    for (; damping <= 1e9; damping *= 10) {  // beyond, no descent is left at this precision
       std::array<Three, 3> damped = hessian;
       for (std::size_t j = 0; j < 3; ++j) damped[j][j] += damping * (scale[j] + 1e-12);
-      if (solve_negative(damped, gradient, step)) {
-        for (std::size_t j = 0; j < 3; ++j) ahead[j] = at[j] + step[j];
-        next = likelihood.loss(ahead);
-        if (next <= now) break;
-      }
-      damping *= 10;
-      if (damping > 1e9) return at;  // no descent is left at this precision
+      if (!solve_negative(damped, gradient, step)) continue;
+      for (std::size_t j = 0; j < 3; ++j) ahead[j] = at[j] + step[j];
+      next = loss(ahead);
+      if (next <= now) break;
     }
+    if (damping > 1e9) break;
     const double gained = now - next;
     at = ahead;
     now = next;
     if (gained <= 1e-13 * now) break;
     damping = std::max(damping / 10, 1e-12);
   }
-  return at;
+  return {at[0] / spread_, at[1] - at[0] / spread_ * centre_, at[2]};
 }
 
 }  // namespace
 
 double Platt::probability(double score) const { return sigmoid(-(a * score + b)); }
 
-Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& labels, std::vector<double> weights) {
-  require(scores.size() == labels.size() && !scores.empty(), "scores: as many as labels, and at least one");
-  if (weights.empty()) weights.assign(scores.size(), 1.0);
-  require(weights.size() == scores.size(), "weights: as many as scores");
-  const PlattScores of(scores, labels, weights);
-  double a = 0, b = of.start(), now = of.loss(a, b);
-  for (int iteration = 0; iteration < 200; ++iteration) {
-    const PlattScores::Derivatives d = of.derivatives(a, b);
-    if (std::hypot(d.ga, d.gb) <= 1e-12 * of.count) break;
-    const double determinant = d.haa * d.hbb - d.hab * d.hab;
-    const double da = -(d.hbb * d.ga - d.hab * d.gb) / determinant, db = -(d.haa * d.gb - d.hab * d.ga) / determinant;
-    const double slope = d.ga * da + d.gb * db;
-    // Newton's decrement: what the step can still gain. Below rounding there is nothing left to search.
-    if (-slope <= 1e-14 * now) {
-      a += da;
-      b += db;
-      break;
-    }
-    double step = 1, next = of.loss(a + da, b + db);
-    while (!(next <= now + 1e-4 * step * slope) && step > 1e-10) {
-      step /= 2;
-      next = of.loss(a + step * da, b + step * db);
-    }
-    if (step <= 1e-10) break;  // no descent is left at this precision
-    a += step * da;
-    b += step * db;
-    now = next;
-  }
-  return {a / of.spread, b - a * of.mean / of.spread};
+Platt fit_platt(const std::vector<double>& margins, const std::vector<double>& signs, std::vector<double> weights) {
+  const Scored s = checked({margins, {}, signs, std::move(weights)});
+  const Three found = Likelihood(s, 0, 0, 0).minimised({0, log_prior_odds(s.signs, s.weights), 0});
+  return {-found[0], -found[1]};
 }
 
 double log_prior_odds(const std::vector<double>& signs, const std::vector<double>& weights) {
@@ -312,24 +236,18 @@ double log_prior_odds(const std::vector<double>& signs, const std::vector<double
   return std::log(positives) - std::log(negatives);
 }
 
-Calibration fit_calibration(const Scored& given, const CalibrationOptions& options) {
-  require(options.width > 0, "width: must be > 0, got " + to_text(options.width));
-  require(options.without_noise >= 0 && options.without_noise <= 1,
-          "without_noise: must be in [0, 1], got " + to_text(options.without_noise));
+Calibration fit_calibration(const Scored& given, double without_noise) {
+  require(without_noise >= 0 && without_noise <= 1, "without_noise: must be in [0, 1], got " + to_text(without_noise));
   const Scored s = checked(given);
   const double base = log_prior_odds(s.signs, s.weights);
   const Platt platt = fit_platt(s.margins, s.signs, s.weights);
   if (!(platt.a < 0)) return {0, base, 0, base};
   const double natural = 1 / within_classes(-platt.a, base, s);
   if (!any_variance(s)) return {-platt.a, -platt.b, natural, base};
-  const double centre = average(s.margins, s.weights);
-  double spread = 0;
-  for (const double f : s.margins) spread = std::max(spread, std::abs(f - centre));
-  const Likelihood likelihood(s, options, base, centre, spread, natural);
-  const Three found = minimised(likelihood, {-platt.a * spread, -platt.b - platt.a * centre, 0});
-  if (!(found[0] > 0)) return {0, base, 0, base};
-  const double a = found[0] / spread;
-  return {a, found[1] - a * centre, natural * std::exp(found[2]), base};
+  const Likelihood likelihood(s, base, natural, without_noise);
+  const auto [a, b, log_kappa] = likelihood.minimised(likelihood.inside(-platt.a, -platt.b));
+  if (!(a > 0)) return {0, base, 0, base};
+  return {a, b, natural * std::exp(log_kappa), base};
 }
 
 Calibration own_calibration(const Scored& given, double trained_odds) {

@@ -7,8 +7,6 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kMostFolds = 5;
-
 std::size_t place(Index i) { return static_cast<std::size_t>(i); }
 
 // A group: how many samples it has of each of its classes, and those as shares of all samples of the class.

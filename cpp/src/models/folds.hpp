@@ -1,4 +1,4 @@
-// How samples are dealt out to folds, for probabilities and for the choice of λ. Python's train deals them here, too.
+// How samples are dealt out to folds, for probabilities and for the choice of λ.
 #pragma once
 
 #include <vector>
@@ -6,6 +6,8 @@
 #include "svmgsu/support/types.hpp"
 
 namespace svmgsu {
+
+constexpr Index kMostFolds = 5;
 
 // The fold of each sample, −1 of those without weight; empty where a class cannot be divided in two. There are five, or
 // fewer where a class is small. `codes` are the classes, from 0; `weights` are as many.

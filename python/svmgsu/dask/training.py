@@ -12,15 +12,13 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
-from ..fit.multiclass import Classification
 from ..fit.options import NAMES, Options
-from ..fit.problem import Problem
-from ..fit.regression import Regression, check_target_errors
-from ..fit.train import begin
+from ..fit.problem import Problem, Task
+from ..fit.train import begin, regression_task
 from ..outofcore import shards as solver
 from ..outofcore.training import DataSource
-from ..support.labels import Copies, check_labels, check_targets, check_weights
-from ..support.losses import Task
+from ..support.labels import Copies, check_labels, check_weights
+from ..support.losses import Task as TaskName
 from ..support.validation import Array, ArrayLike, FloatArray, is_sparse
 from .rounds import Rounds, client_of, threads_here
 from .shards import Shards
@@ -38,7 +36,7 @@ class DaskSource(DataSource):
         self.feature_names_in_ = samples.names
         self.cov = samples.kind
 
-    def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:
+    def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: TaskName, scale: float) -> Any:
         shards = self.samples.shards
         sent = targets.astype(np.int8) if task == "classification" else targets
         made = self.rounds.make(
@@ -72,7 +70,7 @@ class DaskSource(DataSource):
         return np.concatenate(mean), np.concatenate(variance)
 
 
-def solver_shard(data: Gaussians, targets: Any, weights: Any, task: Task, scale: float) -> solver.Shard:
+def solver_shard(data: Gaussians, targets: Any, weights: Any, task: TaskName, scale: float) -> solver.Shard:
     """Task: return a shard for the solver, with covariances times `scale`; its arrays are not copied."""
     return solver.Shard(data.scale_cov(scale), targets, weights, task, threads=threads_here())
 
@@ -109,12 +107,10 @@ def read_problem(
     samples = Shards(Rounds(client_of(client), timeout), X, cov, std)
     weights = check_weights(samples.column(sample_weight, "sample_weight"), samples.count)
     if options.task == "regression":
-        targets = check_targets(samples.column(y, "y"), samples.count)
-        errors = check_target_errors(samples.column(y_std, "y_std"), samples.count)
-        return Problem(DaskSource(samples), Regression(targets, errors, weights, options), options)
-    classes, codes = check_labels(samples.column(y, "y"), samples.count)
-    small = codes.astype(np.int8 if len(classes) < 128 else np.int32)
-    task = Classification(classes, small, Copies(samples.count), weights, options)
+        task = regression_task(samples.column(y, "y"), samples.column(y_std, "y_std"), weights)
+    else:
+        classes, codes = check_labels(samples.column(y, "y"), samples.count)
+        task = Task(weights, Copies(samples.count), classes, codes)
     return Problem(DaskSource(samples), task, options)
 
 

@@ -65,13 +65,12 @@ class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         self._take(model)
         self.lam_ = model.lam
         self.cov_scale_ = problem.cov_scale
-        found = problem.search
         for name in ("best_score_", "best_index_", "cv_results_"):
             self.__dict__.pop(name, None)
-        if found is not None and found.cv_results is not None:
-            self.best_score_ = found.score
-            self.best_index_ = found.index
-            self.cv_results_ = found.cv_results
+        if problem.best_index is not None:
+            self.best_index_ = problem.best_index
+            self.cv_results_ = problem.cv_results
+            self.best_score_ = float(problem.cv_results["mean_test_score"][problem.best_index])
 
     def _take(self, model: Any) -> None:
         """Show what a model has learnt as attributes of the estimator."""

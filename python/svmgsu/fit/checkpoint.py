@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..support.validation import Array, FloatArray
-from .options import changed
 
 SECONDS = 5.0  # between two writings of the file
 FORMAT = "svmgsu checkpoint 3"
@@ -39,9 +35,6 @@ class Checkpoint:
         self.points = np.full((shape[0], shape[1] + 2), np.nan)  # w, b and epsilon; NaN: not known yet
         if self.path.exists():
             self.points[:] = self._read()
-        # Subproblems that have yet to start from the file.
-        self._resumed = np.isfinite(self.points).all(axis=1)
-        self._lock = threading.Lock()
         self._written = time.monotonic()
 
     def _read(self) -> Array:
@@ -64,51 +57,22 @@ class Checkpoint:
             )
         return np.asarray(points)
 
-    def run(
-        self,
-        core: Any,
-        options: _core.Options,
-        report: Callable[[Any], bool | None] | None,
-        start: tuple[FloatArray, float] | None,
-        subproblem: int,
-    ) -> Any:
-        """Solve a subproblem; its best point is saved now and then, and when it ends for any reason."""
-        if self._resumed[subproblem]:
-            self._resumed[subproblem] = False  # further rounds of a regression start from the last one
-            *w, b, epsilon = self.points[subproblem]
-            start = np.array(w), float(b)
-            options = changed(options, start_epsilon=float(epsilon))
-
-        def watch(progress: Any) -> bool | None:
-            self._keep(subproblem, progress)
-            if time.monotonic() - self._written >= SECONDS:
-                self.write()
-            return None if report is None else report(progress)
-
-        at = () if start is None else (np.ascontiguousarray(start[0]), float(start[1]))
-        try:
-            result = _core.solve(core, options, watch, *at)
-            self._keep(subproblem, result)
-            return result
-        finally:
+    def keep(self, subproblem: int, w: FloatArray, b: float, epsilon: float) -> None:
+        """Take the best point of a subproblem so far; it is written now and then."""
+        self.points[subproblem] = np.append(w, [b, epsilon])
+        if time.monotonic() - self._written >= SECONDS:
             self.write()
-
-    def _keep(self, subproblem: int, at: Any) -> None:
-        if at.w is not None and np.any(at.w):  # not the w = 0 that a solver begins with
-            with self._lock:
-                self.points[subproblem] = np.append(at.w, [at.b, at.epsilon])
 
     def write(self) -> None:
         """Replace the file. An error, such as a full disk, names it."""
         new = self.path.with_name(self.path.name + ".new")
-        with self._lock:
-            made = io.BytesIO()
-            np.savez(made, format=FORMAT, fingerprint=self.fingerprint, points=self.points)
-            try:
-                new.write_bytes(made.getvalue())
-                os.replace(new, self.path)
-            except OSError as error:
-                raise OSError(error.errno, f"checkpoint: {error.strerror}", str(self.path)) from None
-            finally:
-                new.unlink(missing_ok=True)
-            self._written = time.monotonic()
+        made = io.BytesIO()
+        np.savez(made, format=FORMAT, fingerprint=self.fingerprint, points=self.points)
+        try:
+            new.write_bytes(made.getvalue())
+            os.replace(new, self.path)
+        except OSError as error:
+            raise OSError(error.errno, f"checkpoint: {error.strerror}", str(self.path)) from None
+        finally:
+            new.unlink(missing_ok=True)
+        self._written = time.monotonic()

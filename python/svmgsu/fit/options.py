@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..support.losses import OWN, Task, check_bounded_slope, known_loss
+from ..support.losses import Task, check_bounded_slope, known_loss
 from ..support.validation import FloatArray, as_float_array, check_choice, check_count, check_positive
 
 LAMS = np.logspace(1, -4, 10)  # what lam="auto" tries
@@ -130,7 +129,6 @@ class Options:
     core_loss: _core.Loss = field(init=False)
     deadline: float = field(init=False, default=math.inf)  # by time.monotonic(), from here on
     searches: bool = field(init=False)  # whether λ or the scale of the covariances is to be chosen
-    calibration: str = field(init=False, default="")  # "own", "cv", "train", or "" for no probabilities
 
     def __post_init__(self) -> None:
         # Defaults are not checked again: a small fit takes less time than all the checks.
@@ -147,47 +145,38 @@ class Options:
         if self.max_time is not None:
             self.deadline = time.monotonic() + self.max_time
         self.searches = isinstance(self.lam, np.ndarray) or isinstance(self.cov_scale, np.ndarray)
-        if self.task == "classification" and self.probability:
-            own = "own" if self.loss == OWN else "cv"
-            self.calibration = self.probability if isinstance(self.probability, str) else own
 
-    def core(self, samples: int, lam: float) -> _core.Options:
-        """Return the core's options, for a fit on that many samples."""
+    def core(self, samples: int, lam: float | None = None) -> _core.FitOptions:
+        """Return the core's options, for a fit on that many rows; `lam` is another λ."""
         if self.batch_size is not None and self.batch_size > samples:
             raise ValueError(f"batch_size: {self.batch_size} samples of {samples}; it must be <= {samples}")
-        options = _core.Options()
-        options.lam = lam
+        options = _core.FitOptions()
+        if lam is not None:
+            options.lam = lam
+        elif self.searches:
+            options.lams = np.atleast_1d(self.lam)
+            options.cov_scales = np.atleast_1d(self.cov_scale)
+        else:
+            options.lam = self.lam
+            options.cov_scale = self.cov_scale
         options.loss = self.core_loss
         options.solver = self.solver
         options.intercept = bool(self.fit_intercept)
         options.threads = self.threads or 0
         options.tolerance = self.tol
         options.max_iterations = self.max_iter
+        options.multi_class = self.multi_class
+        options.balanced = isinstance(self.class_weight, str)
+        options.probability = self.probability
         if self.max_time is not None:
-            options.max_seconds = self.seconds_left()
+            options.max_seconds = max(0.0, self.deadline - time.monotonic())
         if self.solver == "sgd":
             options.average = self.average
             options.seed = self.seed
-            if self.steps is not None:
-                options.steps = self.steps
-            if self.batch_size is not None:
-                options.batch = self.batch_size
+            options.steps = self.steps or 0
+            options.batch = self.batch_size or 0
         return options
-
-    def seconds_left(self, reserved: float = 0.0) -> float:
-        """Return the seconds until the deadline, less a share of `max_time` for later steps; at least 0."""
-        if self.max_time is None:
-            return math.inf
-        return max(0.0, self.deadline - reserved * self.max_time - time.monotonic())
 
 
 _DEFAULTS = {entry.name: entry.default for entry in fields(Options)}
 NAMES = tuple(entry.name for entry in fields(Options) if entry.init)
-
-
-def changed(options: _core.Options, **changes: Any) -> _core.Options:
-    """Return a copy of the core's options with some of them changed."""
-    out = copy.copy(options)
-    for name, value in changes.items():
-        setattr(out, name, value)
-    return out

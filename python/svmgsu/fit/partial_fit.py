@@ -16,7 +16,6 @@ from ..support.parallel import Team
 from ..support.validation import Array, ArrayLike, FloatArray
 from .multiclass import Scheme
 from .options import Options
-from .problem import Memory
 from .train import check_soft_labels
 
 BATCH = 100
@@ -78,19 +77,21 @@ class Stream:
             )
         if options.class_weight is not None:
             weights = weights * class_factors(options.class_weight, self.classes, codes, weights)[codes]
-        source = Memory(data, self.classes[codes] if copies.source is None else None, copies.source)
+        if data.test_noise is not None:
+            data = data.with_more_cov(data.test_noise)
+        labels = self.classes[codes] if copies.source is None else None
+        means, terms = data.core_means(), () if data.cov is None else data.cov.terms(*data.shape, labels)
         chosen = [self.scheme.rows(k, codes) for k in range(self.scheme.count)]
-        means = self._count(chosen, weights)
+        average = self._count(chosen, weights)
         states = self.states or [()] * self.scheme.count
 
         def step(k: int) -> Any:
-            state, some = states[k], chosen[k]
-            rows = np.arange(len(codes)) if some is None else some
+            state, rows = states[k], chosen[k]
             if not len(rows):  # neither class of the pair is in this piece
                 nothing = np.zeros(self.features)
                 return state or (nothing, nothing, 0.0, 0.0, 0, 0.0, 0.0)
             signs = self.scheme.signs(k, codes[rows])
-            core = source.training_set(signs, weights[rows] / means[k], "classification", 1.0, rows)
+            core = _core.labelled(means, terms, signs, weights[rows] / average[k], copies.places(rows))
             seed = options.seed + (state[4] if state else 0)
             how = options.lam, bool(options.fit_intercept), options.batch_size or BATCH, seed
             return _core.continue_sgd(core, *how, state, options.core_loss)
@@ -112,9 +113,9 @@ class Stream:
             )
         return scaled
 
-    def _count(self, chosen: list[Array | None], weights: FloatArray) -> FloatArray:
+    def _count(self, chosen: list[Array], weights: FloatArray) -> FloatArray:
         """Return the mean weight so far of the samples of each subproblem; 1 where there is none."""
-        found = [weights if rows is None else weights[rows] for rows in chosen]
+        found = [weights[rows] for rows in chosen]
         piece = np.array([(len(some), some.sum()) for some in found])
         self.counts = piece if self.counts is None else self.counts + piece
         count, total = self.counts.T

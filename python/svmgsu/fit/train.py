@@ -9,16 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import as_gaussians
-from ..models.classifier import Model
-from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import DataSource, labels_of_blocks, source_of
 from ..support.labels import Copies, check_targets, check_weights, has_soft_labels, read_labels
-from ..support.validation import ArrayLike, check_row_order
-from .multiclass import Classification
+from ..support.validation import ArrayLike, FloatArray, check_finite, check_row_order
 from .options import DEFAULT_LAM, Options
-from .problem import Memory, Problem
-from .regression import Regression, check_target_errors
+from .problem import Memory, Problem, Task
 
 
 def train(
@@ -187,9 +183,8 @@ def read_problem(
         if blocks is not None and y is None:
             y = blocks.labels()
             y_std = blocks.numbers("y_std") if y_std is None else y_std
-        task = Regression(check_targets(y, count), check_target_errors(y_std, count), weights, options)
         source = Memory(data) if blocks is None else source_of(blocks)
-        return Problem(source, task, options)
+        return Problem(source, regression_task(y, y_std, weights), options)
     if y_std is not None:
         raise ValueError('y_std: the loss is for classification; for a regression pass loss="squared"')
     if blocks is not None and y is None and blocks.classes is not None:
@@ -207,7 +202,36 @@ def read_problem(
         source = Memory(data, repeat=copies.source)
     else:
         source = Memory(data, classes[codes])
-    return Problem(source, Classification(classes, codes, copies, copies.weights(weights), options), options)
+    return Problem(source, Task(copies.weights(weights), copies, classes, codes), options)
+
+
+def regression_task(y: ArrayLike, y_std: ArrayLike, weights: FloatArray) -> Task:
+    """Return the task of targets with their errors, checked."""
+    count = len(weights)
+    targets = check_targets(y, count)
+    return Task(weights, Copies(count), targets=targets, errors=check_target_errors(y_std, count))
+
+
+def check_target_errors(y_std: Any, samples: int) -> FloatArray | None:
+    """Return standard errors of the targets, all > 0, from a number or one for each."""
+    if y_std is None:
+        return None
+    try:
+        errors = np.array(y_std, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"y_std: expected numbers, got {np.asarray(y_std).dtype} values") from None
+    if errors.ndim == 0:
+        errors = np.full(samples, float(errors))
+    if errors.shape != (samples,):
+        raise ValueError(f"y_std: expected a number or shape ({samples},), got {errors.shape}")
+    check_finite(errors, "y_std")
+    bad = np.flatnonzero(errors <= 0)
+    if len(bad):
+        raise ValueError(
+            f"y_std: sample {bad[0]} has the error {errors[bad[0]]:g}; errors of targets must be > 0 (for "
+            "targets without errors leave y_std out, or state how well they are known)"
+        )
+    return errors
 
 
 def check_soft_labels(copies: Copies, data: Any) -> None:
@@ -216,15 +240,16 @@ def check_soft_labels(copies: Copies, data: Any) -> None:
         raise ValueError("y: soft labels do not go with a covariance for each class; give labels")
 
 
-def begin(problem: Problem, start: Any) -> Model | RegressionModel | None:
-    """Return the model to start from; of a path, the problem keeps a checkpoint there."""
+def begin(problem: Problem, start: Any) -> Any:
+    """Return what to start from; of a path, the points of a checkpoint, which is kept there."""
     if not isinstance(start, (str, os.PathLike)):
-        return start  # type: ignore[no-any-return]
+        return start
     if isinstance(problem.source, Memory):
         raise ValueError("start: a checkpoint is for blocks of svmgsu.open; pass a model to start from")
     from .checkpoint import Checkpoint
 
-    task = problem.task
-    fingerprint = f"{problem.source.fingerprint()} {task.name}"
-    problem.checkpoint = Checkpoint(start, fingerprint, (task.count, problem.source.shape[1]))
-    return None
+    task = "regression" if problem.scheme is None else "classification"
+    fingerprint = f"{problem.source.fingerprint()} {task}"
+    count = 1 if problem.scheme is None else problem.scheme.count
+    problem.source.checkpoint = Checkpoint(start, fingerprint, (count, problem.source.shape[1]))
+    return problem.source.checkpoint.points.copy()

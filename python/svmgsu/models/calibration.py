@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _core
 from ..support.validation import FloatArray
 
 
@@ -89,69 +88,3 @@ class Calibration:
     ) -> FloatArray:
         """Return P(positive) of decision values `margin`; the arguments are those of `log_odds`."""
         return np.exp(-np.logaddexp(0, -self.log_odds(margin, variance, prior)))
-
-
-def log_shares(signs: FloatArray, weights: FloatArray) -> float:
-    """Return the log-odds of the class priors, by weight."""
-    positives = float(weights[signs > 0].sum())
-    negatives = float(weights[signs < 0].sum())
-    if not (positives and negatives):  # no class is ever certain
-        positives += 1
-        negatives += 1
-    return float(np.log(positives) - np.log(negatives))
-
-
-def fit(
-    margin: FloatArray,
-    variance: FloatArray | None,
-    signs: FloatArray,
-    weights: FloatArray,
-    **options: float,
-) -> Calibration:
-    """Fit the calibration of largest penalised likelihood.
-
-    Parameters
-    ----------
-    margin, variance : array of shape (l,)
-        Decision values of samples that were not trained on, and their variances wᵀΣw; None if there are no
-        covariances.
-    signs : array of shape (l,)
-        The classes, -1 and +1.
-    weights : array of shape (l,)
-        A sample of weight 2 counts like two.
-    **options
-        `width`, the deviation of the normal prior of log κ around its natural value (default 1), and
-        `without_noise`, the share of the likelihood at variance 0 (default 0.05).
-
-    Notes
-    -----
-    a, b and κ are fitted together, to the smoothed targets of Platt. Since one function has to serve samples
-    with uncertainties and those without, each counts in both ways. Both defaults were chosen by measurement.
-    """
-    return Calibration(*_core.fit_calibration(margin, variance, signs, weights, **options))
-
-
-def own(
-    margin: FloatArray,
-    variance: FloatArray | None,
-    signs: FloatArray,
-    weights: FloatArray,
-    trained_odds: float,
-) -> Calibration:
-    """Return the probabilities that the logistic loss has of its own: the decision value is the log-odds.
-
-    Parameters
-    ----------
-    margin, variance, signs, weights
-        As in `fit`, of the training samples.
-    trained_odds : float
-        The log-odds of the two sides by the weights of training. Where class weights shift them from the
-        class priors, the decision values are shifted as much, and this is taken back.
-
-    Notes
-    -----
-    The decision value f of a noisy sample is its true value g plus noise of variance v, so that P = E[σ(g) |
-    f]. If g is normal in each class with one variance τ², and σ(g) is right, this is a `Calibration` with
-    κ = 1/τ². (E σ(g) with g ~ N(f, v) would tend to ½ instead, however rare a class is.)
-    """
-    return Calibration(*_core.own_calibration(margin, variance, signs, weights, trained_odds))

@@ -28,6 +28,7 @@ class DataSource(ABC):
     shape: tuple[int, int]
     feature_names_in_: list[str] | None
     cov: Any = None  # the kind of covariance, or None
+    checkpoint: Any = None  # takes the best points of the fit
 
     @abstractmethod
     def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from ..data.gaussians import Gaussians, as_gaussians, with_gaps
-from ..fit.regression import check_target_errors
+from ..fit.train import check_target_errors
 from ..io.cells import guess_task, names_of
 from ..io.dataset import Dataset
 from ..io.frames import is_frame, read_frame

@@ -18,7 +18,7 @@ struct Platt {
 // backtracking on the regularised likelihood (targets (N₊+1)/(N₊+2) and 1/(N₋+2)). Scores are centred and scaled
 // inside, so that the stopping rule is relative to their spread. A sample of weight 2 counts like two; no weights: 1
 // each.
-Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& labels, std::vector<double> weights = {});
+Platt fit_platt(const std::vector<double>& margins, const std::vector<double>& signs, std::vector<double> weights = {});
 
 // The log-odds of the positive class for a decision value f = w·x + b with variance v = wᵀΣw:
 //     z(f, v) = base + (a f + b − base) / (1 + κ v)
@@ -49,15 +49,11 @@ struct Scored {
   std::vector<double> weights;    // a sample of weight 2 counts like two; empty: 1 each
 };
 
-struct CalibrationOptions {
-  double width = 1;             // deviation of the normal prior of log κ around its natural value 1/τ²
-  double without_noise = 0.05;  // share of the likelihood in which samples count as if they had no variance
-};
-
 // The calibration of largest penalised likelihood: a, b and κ are fitted together to the smoothed targets of Platt.
-// One function has to serve samples with and without uncertainties, so that each counts in both ways. Scores that
-// rank the classes the wrong way round say no more than the class priors: a = κ = 0.
-Calibration fit_calibration(const Scored& scored, const CalibrationOptions& options = {});
+// One function has to serve samples with and without uncertainties, so that each counts in both ways: to the share
+// `without_noise` as if it had no variance. Scores that rank the classes the wrong way round say no more than the class
+// priors: a = κ = 0.
+Calibration fit_calibration(const Scored& scored, double without_noise = 0.05);
 
 // The calibration of a model whose decision value is the log-odds (logistic loss): a = 1, and κ = 1/τ² from the
 // spread of the margins within a class. `trained_odds` are the log-odds of the two sides by the weights of training:

@@ -21,28 +21,31 @@
 
 namespace svmgsu {
 
-// How probabilities are made: from the scores of samples held out in five folds (of fewer where a class is small; a
-// model of the logistic loss has its own), from the training scores, or not at all.
-enum class Probabilities { held_out, training, none };
+// How probabilities are made: from the scores of samples held out in five folds (fewer where a class is small), from
+// the training scores, or not at all. A model of the logistic loss has its own, which `automatic` takes.
+enum class Probabilities { automatic, held_out, training, none };
 
 struct FitOptions : Options {
   FitOptions() = default;
   FitOptions(const Options& options) : Options(options) {}  // NOLINT: they are some of them
 
-  // Where not empty, the best of these λ is taken: by accuracy (of a regression by the squared error) expected of
-  // samples held out in five folds, with their covariances.
-  std::vector<double> lambdas;
+  double cov_scale = 1;  // a factor of all covariances in training
+  // Where not empty, the best of these λ and factors is taken: by accuracy (of a regression by the squared error)
+  // expected of samples held out in five folds, with their covariances.
+  std::vector<double> lambdas, cov_scales;
   MultiClass multi_class = MultiClass::ovo;
-  Probabilities probabilities = Probabilities::held_out;
+  Probabilities probabilities = Probabilities::automatic;
   std::vector<double> weights;                 // of the samples, relative; empty: all 1
+  std::vector<double> target_std;              // standard errors of a regression's targets; empty: none
   std::map<std::string, double> class_weight;  // factors by label; 1 for those that are not named
   bool balanced = false;                       // factors that give all classes the same sum of weights
   std::vector<Index> groups;                   // of samples that are held out together; empty: none are
   std::vector<std::string> names;              // of the features
 };
 
-// Labels of any type; strings are sorted as text, numbers by value. `monitor` hears of all subproblems and may stop
-// them. With options.max_seconds the best points so far are kept, and probabilities are made of what was done in time.
+// Labels of any type; strings are sorted as text, numbers by value. `monitor` hears of the subproblems on all samples
+// and may stop them; of several classes from several threads. With options.max_seconds the best points so far are kept,
+// and probabilities are made of what was done in time.
 Model fit(const Gaussians& data, const std::vector<std::string>& labels, const FitOptions& options = {},
           const Monitor& monitor = {});
 Model fit(const Gaussians& data, const std::vector<int>& labels, const FitOptions& options = {},
