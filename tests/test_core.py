@@ -1,13 +1,11 @@
-"""The compiled module keeps arrays alive, lets other threads run, and hears Ctrl-C."""
+"""The compiled module keeps arrays alive and lets other threads run."""
 
 import gc
-import os
 import sys
 import threading
 
 import numpy as np
-import pytest
-from conftest import every_kind, interrupted, make_problem
+from conftest import every_kind, make_problem
 
 from svmgsu import _core
 
@@ -32,7 +30,7 @@ def test_the_core_keeps_every_array_alive(kind):
     np.testing.assert_array_equal(first[1], again[1])
 
 
-# Threads and signals
+# Threads
 
 
 def big():
@@ -97,33 +95,3 @@ def test_other_python_threads_run_during_long_evaluations():
             assert seen_running, f"{name} holds the interpreter's lock"
     finally:
         sys.setswitchinterval(interval)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize("options", ["classes=2", "classes=3, threads=2"])
-def test_ctrl_c_interrupts_training_at_once(options):
-    """The child trains for hours; a signal must end it (the time limit only guards against a hang)."""
-    script = """
-        import sys
-        import numpy as np
-        import svmgsu
-
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(1200, 20))
-        told = []
-
-        def tell(progress):
-            if not told:
-                told.append(True)
-                print("training", flush=True)
-
-        def train(classes, **options):
-            svmgsu.SGDSVMGSU(n_steps=10**12, verbose=tell, **options).fit(X, np.arange(1200) % classes, 1.0)
-
-        try:
-            train(OPTIONS)
-        except KeyboardInterrupt:
-            print("interrupted")
-            sys.exit(7)
-    """
-    assert interrupted(script.replace("OPTIONS", options)) == ("interrupted\n", 7)

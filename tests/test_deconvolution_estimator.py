@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import interrupted
 from moments import assert_moments
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -158,19 +157,3 @@ def test_names_go_along_and_columns_are_put_in_order():
 def test_errors_say_what_is_wrong(settings, given, message):
     with pytest.raises((ValueError, TypeError), match=message):
         svmgsu.Deconvolution(**{"n_components": 2} | settings).fit(**{"X": objects()} | given)
-
-
-def test_ctrl_c_ends_a_fit():
-    output, code = interrupted(
-        """
-        import numpy as np, svmgsu
-        X = np.random.default_rng(0).normal(size=(60_000, 8))
-        prior = svmgsu.Deconvolution(20, init=1, tol=1e-12, max_iter=10**6)
-        try:
-            print("training", flush=True)
-            prior.fit(X, std=np.abs(X[::-1]))
-        except KeyboardInterrupt:
-            print("stopped")
-        """
-    )
-    assert output == "stopped\n" and code == 0
