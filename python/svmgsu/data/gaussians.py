@@ -109,14 +109,17 @@ class Gaussians:
         self.cov = as_covariance(cov, std, self.shape, psd, self.mean)
         self.test_noise = None
 
-    def _with(self, rows: Array | SparseRows, cov: Covariance | None, noise: Covariance | None) -> Gaussians:
+    def _with(self, mean: Matrix, cov: Covariance | None, noise: Covariance | None) -> Gaussians:
         """Return Gaussians with the names of these, and means that are checked already."""
         out = Gaussians.__new__(Gaussians)
-        out._rows = rows
-        out.mean = rows.matrix if isinstance(rows, SparseRows) else rows
-        out.shape = rows.shape
-        if 0 in rows.shape:
-            raise _empty(rows.shape)
+        if mean is self.mean:
+            out._rows = self._rows
+        else:
+            out._rows = SparseRows(mean, "X") if is_sparse(mean) else as_float_array(mean, "X", (2,))
+        out.mean = out._rows.matrix if isinstance(out._rows, SparseRows) else out._rows
+        out.shape = out._rows.shape
+        if 0 in out.shape:
+            raise _empty(out.shape)
         out.feature_names_in_ = self.feature_names_in_
         out.cov = cov
         out.test_noise = noise
@@ -128,9 +131,8 @@ class Gaussians:
     def __getitem__(self, key: object) -> Gaussians:
         """Return some of the samples, by a slice, a mask, indices or scikit-learn's `(indices, ...)`."""
         rows = chosen_rows(key, len(self))
-        mean = self.mean[rows]
         return self._with(
-            SparseRows(mean, "X") if is_sparse(mean) else as_float_array(mean, "X", (2,)),
+            self.mean[rows],
             None if self.cov is None else self.cov.take(rows),
             None if self.test_noise is None else self.test_noise.take(rows),
         )
@@ -274,7 +276,7 @@ class Gaussians:
 
     def with_cov(self, cov: Covariance | None) -> Gaussians:
         """Return the same means with another covariance, `cov`."""
-        return self._with(self._rows, as_covariance(cov, None, self.shape), self.test_noise)
+        return self._with(self.mean, as_covariance(cov, None, self.shape), self.test_noise)
 
     def with_more_cov(self, cov: Covariance) -> Gaussians:
         """Return the same means with `cov` added to their covariance."""
@@ -306,7 +308,7 @@ class Gaussians:
         0.25
         """
         noise = None if cov is None else as_test_noise(cov, self.shape, seed, psd, "cov")
-        return self._with(self._rows, self.cov, noise)
+        return self._with(self.mean, self.cov, noise)
 
     def in_order(self, names: Sequence[str] | None) -> Gaussians:
         """Return the same samples with the features called `names`, in that order.
@@ -355,9 +357,8 @@ class Gaussians:
                 raise ValueError(f"features: there is no {unknown[0]!r} among the features")
             chosen = [(own or []).index(name) for name in chosen]
         places = as_select_map(np.asarray(chosen), self.shape[1]).columns
-        mean = self.mean[:, places]
         out = self._with(
-            SparseRows(mean, "X") if is_sparse(mean) else as_float_array(mean, "X", (2,)),
+            self.mean[:, places],
             None if self.cov is None else self.cov.select(places),
             None if self.test_noise is None else self.test_noise.select(places),
         )

@@ -7,9 +7,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from .. import _core
 from .._repr import Rows, feature_row, table
 from ..support.arrays import blocks, roots
+from ..support.errors import InvalidValue
 from ..support.memory import in_words, require_memory
 from ..support.validation import (
     FINITE,
@@ -24,7 +24,6 @@ from ..support.validation import (
     check_range,
 )
 from .covariances import Full, chosen_rows
-from .covariances.full import SYMMETRY_TOLERANCE, first_indefinite
 from .gaussians import Gaussians, names_of
 
 SUM_TOLERANCE = 1e-5  # of the weights of a sample, which sum to 1
@@ -221,18 +220,9 @@ def _check_cov(cov: Array, shape: tuple[int, ...]) -> None:
         check_range(cov, "cov", *VARIANCES)
         return
     for part in blocks(shape[0], shape[1] * n * n):
-        matrices = np.ascontiguousarray(cov[part].reshape(-1, n, n))
-        packed = np.empty((len(matrices), n * (n + 1) // 2), dtype=cov.dtype)
-        found = _core.pack(matrices, SYMMETRY_TOLERANCE, packed)
-        if found >= 0:
-            raise ValueError(f"cov: {_place(found, part, shape[1])} is not symmetric")
-        found, eigenvalue = first_indefinite(packed, n)
-        if found >= 0:
-            raise ValueError(
-                f"cov: {_place(found, part, shape[1])} is not positive semidefinite: its smallest eigenvalue "
-                f"is {eigenvalue:.6g}"
-            )
-
-
-def _place(matrix: int, part: slice, components: int) -> str:
-    return f"sample {part.start + matrix // components}, component {matrix % components}"
+        try:
+            Full(cov[part].reshape(-1, n, n), psd="strict")
+        except InvalidValue as error:
+            sample, component = divmod(error.place[0], shape[1])
+            where = f"sample {part.start + sample}, component {component}"
+            raise ValueError(f"cov: {where} {error.problem}") from None

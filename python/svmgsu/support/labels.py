@@ -297,38 +297,28 @@ def _soft_labels(y: ArrayLike, samples: int, classes: ArrayLike) -> tuple[Array,
             raise ValueError("y: the columns of class probabilities differ in length")
         classes = list(y)
         y = np.stack(columns, axis=1)
-    names = _names(y, classes)
-    order = np.argsort(names, kind="stable")
-    return names[order], _probabilities(y, samples, names)[:, order]
-
-
-def _names(y: ArrayLike, classes: ArrayLike) -> Array:
-    columns = int(np.asarray(y).shape[1])
+    table = as_float_array(y, "y", (2,), FINITE).astype(np.float64)
     if classes is None:
-        classes = list(getattr(y, "columns", range(columns)))
+        classes = list(getattr(y, "columns", range(table.shape[1])))
     names = as_labels(classes, len(np.atleast_1d(np.asarray(classes))))
-    if len(names) != columns:
-        raise ValueError(f"classes: {len(names)} names ({listed(names)}) for the {columns} columns of y")
+    if len(names) != table.shape[1]:
+        raise ValueError(
+            f"classes: {len(names)} names ({listed(names)}) for the {table.shape[1]} columns of y"
+        )
     different, count = np.unique(names, return_counts=True)
-    if len(different) < columns:
+    if len(different) < len(names):
         raise ValueError(f"classes: {different[count.argmax()].item()!r} is there twice")
-    return names
-
-
-def _probabilities(y: ArrayLike, samples: int, names: Array) -> FloatArray:
-    """Return class probabilities that sum to 1 in each row; the error names the first row that does not."""
-    probabilities = as_float_array(y, "y", (2,), FINITE).astype(np.float64)
-    if len(probabilities) != samples:
-        raise ValueError(f"y: {len(probabilities)} rows of class probabilities for {samples} samples")
-    if (probabilities < 0).any():
-        i, k = np.argwhere(probabilities < 0)[0]
-        problem = f"has the probability {probabilities[i, k]:g} of class {names[k].item()!r}"
+    if len(table) != samples:
+        raise ValueError(f"y: {len(table)} rows of class probabilities for {samples} samples")
+    if (table < 0).any():
+        i, k = np.argwhere(table < 0)[0]
+        problem = f"has the probability {table[i, k]:g} of class {names[k].item()!r}"
         raise InvalidValue("y", problem, (int(i),), "probabilities must be >= 0")
-    total = probabilities.sum(axis=1)
+    total = table.sum(axis=1)
     wrong = np.abs(total - 1) > SOFT_TOLERANCE
     if wrong.any():
         i = int(wrong.argmax())
-        raise InvalidValue(
-            "y", f"has class probabilities that sum to {total[i]:g}", (i,), "rows must sum to 1"
-        )
-    return np.asarray(probabilities / total[:, np.newaxis])
+        problem = f"has class probabilities that sum to {total[i]:g}"
+        raise InvalidValue("y", problem, (i,), "rows must sum to 1")
+    order = np.argsort(names, kind="stable")
+    return names[order], (table / total[:, np.newaxis])[:, order]
