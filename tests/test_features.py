@@ -5,33 +5,21 @@ import pickle
 import mpmath
 import numpy as np
 import pytest
-from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
-from svmgsu.propagate.features import fourier_map, landmark_map, polynomial_map
+from svmgsu.propagate.features import fourier_map, polynomial_map
 
 rng = np.random.default_rng(7)
 N = 3
 FREQUENCIES = rng.normal(size=(4, N))
-LANDMARKS = rng.normal(size=(5, N))
 
 
 def fourier(x):
     angles = x @ FREQUENCIES.T
     return np.concatenate([np.cos(angles), np.sin(angles)], axis=-1) / 2.0
-
-
-def kernel_values(x):
-    return np.exp(-0.4 * ((x[..., np.newaxis, :] - LANDMARKS) ** 2).sum(axis=-1))
-
-
-def landmarks(x):
-    K = kernel_values(LANDMARKS)
-    values, vectors = np.linalg.eigh(K)
-    return kernel_values(x) @ (vectors / np.sqrt(np.maximum(values, 1e-12)) @ vectors.T)
 
 
 def products(x):
@@ -41,7 +29,6 @@ def products(x):
 
 MAPS = {
     "fourier": (fourier_map(FREQUENCIES), fourier),
-    "landmarks": (landmark_map(LANDMARKS, 0.4), landmarks),
     "polynomial": (polynomial_map(N), products),
 }
 
@@ -86,9 +73,6 @@ def mixtures(count=3, components=4):
 
 def test_points_have_the_features_of_scikit_learn():
     X = np.random.default_rng(0).normal(size=(30, N))
-    theirs = Nystroem(gamma=0.3, n_components=10, random_state=0).fit(X)
-    ours = svmgsu.features.Landmarks(landmarks=theirs.components_, gamma=0.3)
-    np.testing.assert_allclose(ours.fit_transform(X), theirs.transform(X), atol=1e-12)
     np.testing.assert_allclose(svmgsu.features.Polynomial().fit_transform(X), products(X), rtol=1e-14)
     names = PolynomialFeatures(2, include_bias=False).fit(X).get_feature_names_out()
     assert list(svmgsu.features.Polynomial().fit(X).get_feature_names_out()) == list(names)
@@ -101,7 +85,6 @@ def test_transformers_take_and_give_what_they_say():
     data = gaussians("diagonal", count=6)
     for transformer in (
         svmgsu.features.FourierFeatures(n_features=10),
-        svmgsu.features.Landmarks(5),
         svmgsu.features.Polynomial(),
     ):
         transformer.set_params(covariance="full").fit(data)
@@ -125,8 +108,6 @@ def test_bad_input_is_an_error_that_names_it():
         (svmgsu.features.FourierFeatures(gamma="wide"), 'gamma: expected one of "scale"'),
         (svmgsu.features.FourierFeatures(n_features=5), "n_features: a cosine and a sine"),
         (svmgsu.features.FourierFeatures(covariance="some"), "covariance: expected"),
-        (svmgsu.features.Landmarks(landmarks="best"), "landmarks: expected"),
-        (svmgsu.features.Landmarks(landmarks=np.eye(2)), "landmarks: 2 columns"),
     ):
         with pytest.raises(ValueError, match=words):
             transformer.fit(X)
@@ -141,7 +122,6 @@ def test_bad_input_is_an_error_that_names_it():
 @parametrize_with_checks(
     [
         svmgsu.features.FourierFeatures(n_features=10),
-        svmgsu.features.Landmarks(4),
         svmgsu.features.Polynomial(),
     ]
 )
@@ -237,7 +217,6 @@ def test_moments_in_one_dimension_are_those_of_quadrature(x, v, w):
                 lambda t: mpmath.sin(w / 2 * t) / root,
             ],
         )
-        check(landmark_map(np.array([[0.5]]), 0.7), [lambda t: mpmath.exp(-0.7 * (t - 0.5) ** 2)])
         check(polynomial_map(1), [lambda t: t, lambda t: t * t])
 
 

@@ -79,12 +79,6 @@ void bind_maps(py::module_& m) {
       "fourier_map",
       [](const Array<double>& frequencies) -> MapPtr { return std::make_shared<Fourier>(to_matrix(frequencies)); },
       exact("frequencies"));
-  m.def(
-      "landmark_map",
-      [](const Array<double>& landmarks, const Array<double>& transform) -> MapPtr {
-        return std::make_shared<Landmarks>(to_matrix(landmarks), to_matrix(transform));
-      },
-      exact("landmarks"), exact("transform"));
   m.def("polynomial_map", [](Index inputs) -> MapPtr { return std::make_shared<Polynomial>(inputs); }, arg("inputs"));
   m.def("expected_waves", &waves_of, exact("frequencies"), exact("weights"), exact("means"), exact("covariances"),
         exact("further"), exact("combine"), arg("threads"));

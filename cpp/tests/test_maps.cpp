@@ -51,11 +51,9 @@ void check_kind(const Map& map, const Kind& kind, Random& random) {
 TEST_CASE("features of every kind have the moments of draws") {
   Random random(3);
   const Fourier fourier(random.normals(3, 4));
-  const Landmarks landmarks(random.normals(3, 4), 0.5 * Matrix(Eigen::MatrixXd::Identity(4, 4)));
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     check_kind(fourier, kind, random);
-    check_kind(landmarks, kind, random);
   }
 }
 

@@ -109,10 +109,8 @@ TEST_CASE("points of another length") {
 
 TEST_CASE("Gaussians whose parts do not fit a map") {
   const Fourier fourier(Matrix::Ones(2, 4));
-  const Landmarks landmarks(Matrix::Ones(3, 4), Matrix(Matrix::Identity(4, 4)));
   const Polynomial polynomial(4);
-  for (const Map* map :
-       {static_cast<const Map*>(&fourier), static_cast<const Map*>(&landmarks), static_cast<const Map*>(&polynomial)}) {
+  for (const Map* map : {static_cast<const Map*>(&fourier), static_cast<const Map*>(&polynomial)}) {
     Vector out(map->outputs());
     Matrix matrix;
     const auto refuses = [&](const std::string& argument, const OneGaussian& g) {
@@ -179,8 +177,6 @@ TEST_CASE("moments of maps with weights that are none, or without room") {
   expect("data", [](MixtureArrays& a) { a.components = 0; }, room);
   expect("frequencies", [](MixtureArrays& a) { a.features = -4; }, room);
   expect("data", [](MixtureArrays& a) { a.features = 3, a.known = 1; }, room);
-  CHECK(names("landmarks", [] { Landmarks(Matrix::Constant(2, 2, kInfinity), Matrix(Matrix::Identity(2, 2))); }));
-  CHECK(names("transform", [] { Landmarks(Matrix::Ones(2, 2), Matrix::Constant(2, 2, kNaN)); }));
 }
 
 TEST_CASE("full matrices without an array, or of sizes that are none") {

@@ -21,25 +21,22 @@ from .propagate.features import (
     FeatureMap,
     Spread,
     fourier_map,
-    landmark_map,
     polynomial_map,
     spectrum,
 )
 from .support.validation import (
-    FINITE,
     Array,
     ArrayLike,
     FloatArray,
     Matrix,
     RandomState,
-    as_float_array,
     check_choice,
     check_count,
     check_positive,
 )
 
 Own = TypeVar("Own", bound="FeatureTransformer")
-__all__ = ["FourierFeatures", "Landmarks", "Polynomial"]
+__all__ = ["FourierFeatures", "Polynomial"]
 
 
 def __dir__() -> list[str]:
@@ -73,7 +70,7 @@ class FeatureTransformer(GaussianTransformer):
             self._fit(X, y)  # type: ignore[arg-type]
         else:
             super().fit(X, y, cov, std)
-        self._n_features_out = self.map_.outputs
+        self._n_features_out = self.map_.core.outputs
         return self
 
     def transform(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Gaussians | Matrix:
@@ -161,78 +158,6 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
         unit = spectrum(count // 2, X.shape[1], _generator(self.random_state))
         self.frequencies_ = np.sqrt(self.gamma_) * unit
         self.map_ = fourier_map(self.frequencies_)
-
-
-class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
-    """Nyström's features of the RBF kernel, with exact moments of uncertain samples.
-
-    K^(-½) k(x, c) of landmarks c, k = exp(-γ‖x - c‖²). For X ~ N(x, Σ) first and second moments are Gaussian
-    integrals. With few features of n these need fewer landmarks than Fourier features need frequencies.
-
-    Parameters
-    ----------
-    n_landmarks : int, default=300
-        The number of landmarks.
-    gamma : "scale" or float
-        As in `FourierFeatures`.
-    landmarks : "kmeans" or array of shape (M, n)
-        Centres of k-means, or given points.
-    covariance : {"none", "diagonal", "lowrank", "full"}
-        As in `FourierFeatures`.
-    random_state : int, RandomState or None, default=0
-        The seed of the landmarks.
-
-    Attributes
-    ----------
-    landmarks_ : array of shape (M, n)
-        The landmarks.
-    gamma_ : float
-        The value of γ.
-
-    Examples
-    --------
-    >>> import numpy as np, svmgsu
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> svmgsu.features.Landmarks(20).fit_transform(svmgsu.Gaussians(X, std=0.2)).shape
-    (100, 20)
-    """
-
-    def __init__(
-        self,
-        n_landmarks: int = 300,
-        *,
-        gamma: float | str = "scale",
-        landmarks: ArrayLike = "kmeans",
-        covariance: str = "none",
-        random_state: RandomState = 0,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.gamma = gamma
-        self.landmarks = landmarks
-        self.covariance = covariance
-        self.random_state = random_state
-
-    def _fit(self, data: Gaussians | Mixtures, y: ArrayLike) -> None:
-        count = check_count(self.n_landmarks, "n_landmarks")
-        X = _points_of(data)
-        self.gamma_ = _resolve_gamma(self.gamma, X)
-        if not isinstance(self.landmarks, str):
-            self.landmarks_ = as_float_array(self.landmarks, "landmarks", (2,), FINITE).astype(np.float64)
-            if self.landmarks_.shape[1] != X.shape[1]:
-                raise ValueError(
-                    f"landmarks: {self.landmarks_.shape[1]} columns, but X has {X.shape[1]} features"
-                )
-        elif self.landmarks != "kmeans":
-            raise ValueError(f'landmarks: expected "kmeans" or an array, got {self.landmarks!r}')
-        elif len(X) <= count:
-            self.landmarks_ = X
-        else:
-            from sklearn.cluster import MiniBatchKMeans
-
-            seed = int(_generator(self.random_state).integers(2**31 - 1))
-            means = MiniBatchKMeans(count, random_state=seed, n_init=1, batch_size=max(1024, 4 * count))
-            self.landmarks_ = means.fit(X).cluster_centers_
-        self.map_ = landmark_map(self.landmarks_, self.gamma_)
 
 
 class Polynomial(FeatureTransformer):

@@ -34,7 +34,6 @@ EigenMatrix cholesky(const EigenMatrix& definite) { return Eigen::LLT<EigenMatri
 
 bool is_definite(const EigenMatrix& symmetric) { return Eigen::LLT<EigenMatrix>(symmetric).info() == Eigen::Success; }
 
-void solve_lower(const EigenMatrix& l, EigenMatrix& x) { l.triangularView<Eigen::Lower>().solveInPlace(x); }
 
 void solve_lower_transposed(const EigenMatrix& l, EigenMatrix& x) {
   l.transpose().triangularView<Eigen::Upper>().solveInPlace(x);

@@ -23,8 +23,7 @@ EigenMatrix transposed_product(const MatrixView& a, const MatrixView& b);
 EigenMatrix cholesky(const EigenMatrix& definite);
 bool is_definite(const EigenMatrix& symmetric);
 
-// x becomes L⁻¹x or L⁻ᵀx.
-void solve_lower(const EigenMatrix& l, EigenMatrix& x);
+// x becomes L⁻ᵀx.
 void solve_lower_transposed(const EigenMatrix& l, EigenMatrix& x);
 void solve_lower_transposed(const EigenMatrix& l, EigenVector& x);
 

@@ -71,6 +71,11 @@ class Isotropic(Covariance):
 
     @classmethod
     def joined(cls, covs: Sequence[Isotropic | None], counts: Sequence[int], n: int) -> Covariance:
+        first = covs[0]
+        if first is not None and all(
+            cov is not None and not cov.variances.ndim and cov.variances == first.variances for cov in covs
+        ):
+            return first
         each = [
             np.zeros(count) if cov is None else np.broadcast_to(cov.variances, count)
             for cov, count in zip(covs, counts, strict=True)

@@ -160,8 +160,20 @@ class Shared(Covariance):
         out.n_features = n
         return out
 
+    def _is_same(self, other: Shared) -> bool:
+        grouped = self.group is not None or other.group is not None
+        return not grouped and self.classes == other.classes and np.array_equal(self.packed, other.packed)
+
     @classmethod
     def joined(cls, covs: Sequence[Shared | None], counts: Sequence[int], n: int) -> Covariance:
+        first = covs[0]
+        if first is not None and all(cov is not None and first._is_same(cov) for cov in covs):
+            return first
+        if any(cov is not None and cov.needs_classes for cov in covs):
+            raise ValueError(
+                "parts: one covariance per class, which not all parts share: say which class each sample "
+                "has, by Shared(matrices, groups=y)"
+            )
         flat = all(cov is None or cov.is_diagonal for cov in covs)
         matrices: list[Array] = []
         groups: list[Array] = []

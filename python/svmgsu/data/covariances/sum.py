@@ -13,7 +13,6 @@ from ...support.validation import Array, ArrayLike, FloatArray
 from .base import Covariance, Term, Terms, added
 from .diagonal import Diagonal
 from .full import Full
-from .isotropic import Isotropic
 from .low_rank import LowRank
 from .shared import Shared
 
@@ -88,54 +87,23 @@ def join(covs: Sequence[Covariance | None], counts: Sequence[int], n: int) -> Co
     full matrices where one of them has more.
     """
     terms = [[] if cov is None else list(cov.parts) for cov in covs]
-    shared = _take_common(terms)
-    for i, own in enumerate(terms):
-        if any(kind.needs_classes for _, kind in own):
-            raise ValueError(
-                f"parts: part {i} has one covariance per class, which the others do not share: say which "
-                "class each sample has, by Shared(matrices, groups=y)"
-            )
     signatures = {tuple((scale, type(kind)) for scale, kind in own) for own in terms if own}
     if not signatures:
-        return added(shared) if shared else None
+        return None
     if len(signatures) == 1:
         # The scales stay outside, so that sums over the samples have the bits that they have of the whole.
         joined = [
             (scale, kind.joined([own[k][1] if own else None for own in terms], counts, n))
             for k, (scale, kind) in enumerate(signatures.pop())
         ]
-        return added(shared + joined)
-    covs = [added(own) if own else None for own in terms]
+        return added(joined)
     if all(cov is None or cov.is_diagonal for cov in covs):
         each = [
             np.zeros((count, n)) if cov is None else cov.diagonals(count, n)
             for cov, count in zip(covs, counts, strict=True)
         ]
-        return added([*shared, (1.0, Diagonal(np.concatenate(each)))])
-    return added([*shared, (1.0, Covariance.joined(covs, counts, n))])
-
-
-def _take_common(terms: list[list[Term]]) -> list[Term]:
-    """Take out the terms that belong to no sample and that all parts have."""
-    common: list[Term] = []
-    for term in list(terms[0]):
-        places = [next((k for k, other in enumerate(own) if _is_same(other, term)), None) for own in terms]
-        if all(place is not None for place in places):
-            common.append(term)
-            for own, place in zip(terms, places, strict=True):
-                del own[place]  # type: ignore[arg-type]
-    return common
-
-
-def _is_same(a: Term, b: Term) -> bool:
-    (scale, one), (factor, other) = a, b
-    if scale != factor or one.n_samples is not None or other.n_samples is not None:
-        return False
-    if isinstance(one, Shared) and isinstance(other, Shared):
-        return one.classes == other.classes and np.array_equal(one.packed, other.packed)
-    if isinstance(one, Isotropic) and isinstance(other, Isotropic):
-        return bool(one.variances == other.variances)
-    return one is other
+        return Diagonal(np.concatenate(each))
+    return Covariance.joined(covs, counts, n)
 
 
 def beside(covs: Sequence[Covariance], sizes: Sequence[int], count: int) -> Covariance:
