@@ -207,6 +207,15 @@ def test_unscented_points_see_what_the_first_order_does_not():
     np.testing.assert_array_equal(full_of(affine), full_of(Propagate(StandardScaler()).fit_transform(data)))
 
 
+@pytest.mark.parametrize("n", [2, 4])
+def test_unscented_means_of_products_of_correlated_values_are_exact(n):
+    (m,), (S,) = np.random.default_rng(0).normal(size=(1, n)), spd(np.random.default_rng(1), 1, n)
+    products = FunctionTransformer(lambda X: np.stack([X[:, 0] * X[:, 1], X[:, 0] ** 2 * X[:, 1]], axis=1))
+    out = Propagate(products, method="unscented").fit_transform(svmgsu.Gaussians(m[None], S[None]))
+    wanted = [m[0] * m[1] + S[0, 1], m[0] ** 2 * m[1] + S[0, 0] * m[1] + 2 * m[0] * S[0, 1]]
+    np.testing.assert_allclose(out.mean[0], wanted)
+
+
 # What is refused
 
 
