@@ -226,7 +226,7 @@ def test_a_failed_write_leaves_nothing_and_harms_nothing(tmp_path):
     old.write_text("as it was")
     with pytest.raises(ValueError, match="no labels to write"):
         svmgsu.io.write(np.ones((2, 2)), old, tmp_path / "l.dat")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"l.dat"):
         svmgsu.io.write(np.ones((2, 2)), old, tmp_path / "no" / "l.dat", y=[0, 1])
     assert old.read_text() == "as it was"
     assert [p.name for p in tmp_path.iterdir()] == ["m.dat"]

@@ -185,7 +185,7 @@ def test_a_shared_covariance_is_never_sliced_even_if_there_are_as_many_examples_
         np.testing.assert_allclose(two.coef_, by_hand(rows), rtol=1e-4, atol=1e-6)
     bag = BaggingClassifier(est, n_estimators=2, random_state=0, bootstrap=False).fit(X, y, cov=shared)
     np.testing.assert_allclose(bag.estimators_[0].coef_, by_hand(np.arange(12)), rtol=1e-4, atol=1e-6)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"Expected sequence or array-like, got .*Shared"):
         train_test_split(X, shared)
 
 

@@ -457,7 +457,7 @@ def test_a_header_may_begin_with_a_hash(tmp_path):
     path.write_text("# made by hand\n#" + UNDER_REMARKS)
     assert svmgsu.io.read_table(path, target="kind", id="#name").data.feature_names_in_ == ["flux"]
     path.write_text("# nothing else\n")
-    with pytest.raises(svmgsu.io.FormatError):
+    with pytest.raises(svmgsu.io.FormatError, match=r"table.csv: there are no samples in this file"):
         svmgsu.io.read_table(path)
 
 
