@@ -132,6 +132,13 @@ def test_quantiles_follow_their_slopes():
     )
 
 
+def test_values_beyond_the_range_of_a_clipping_scaler_are_certain():
+    X = make_problem("none", COUNT, 2).X
+    scaler = Propagate(MinMaxScaler(clip=True)).fit(X)
+    out = scaler.transform(svmgsu.Gaussians([[0.1, 0.1], [0.1, 50.0]], std=0.5))
+    np.testing.assert_allclose(out.cov.diagonals(2, 2), (0.5 / np.ptp(X, axis=0)) ** 2 * [[1, 1], [1, 0]])
+
+
 SPARSE = {
     "standard": StandardScaler(with_mean=False),
     "robust": RobustScaler(with_centering=False),
@@ -304,6 +311,7 @@ def test_frames_come_out_for_arrays_and_gaussians_stay_gaussians():
 CHAINS = {
     "standard": [Propagate(StandardScaler())],
     "minmax": [Propagate(MinMaxScaler())],
+    "function": [Propagate(FunctionTransformer(lambda X: 1 - 2 * X))],
     "inside": [Propagate(make_pipeline(RobustScaler(), PCA(3)))],
     "several": [
         Propagate(StandardScaler()),
