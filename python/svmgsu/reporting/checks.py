@@ -9,7 +9,6 @@ from ..support.validation import Array, FloatArray
 from .problem import Problem
 from .result import Feature, Table
 
-FAR = 6.0  # robust standard deviations from the median, where a repeated number may be a code
 TELLS = 0.995  # rank correlation, or area under the ROC curve, of a feature that tells the target by itself
 TAIL = 5.0  # standard deviation over median of positive values, above which a logarithm is better
 HUGE = 1000.0  # times the median: a standard error that may be a code
@@ -61,7 +60,8 @@ def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
             for kind, remark in kinds.items():
                 found[kind].append(name)
                 feature.remarks.append(remark)
-            feature.remarks += _about_values(own)
+            if own.min() > 0 and own.std() > TAIL * np.median(own):
+                feature.remarks.append("long tail: take its logarithm")
         if errors is not None and (errors[known[:, j], j] > 0).any():
             feature.error = float(np.median(errors[known[:, j], j]))
             feature.ratio = feature.error / feature.spread if not constant[j] else None
@@ -149,23 +149,6 @@ def repeated_ids(columns: dict[str, Array]) -> list[str]:
                 f"the same {name} belong together, scores are too good: name it as groups (--groups {name})."
             )
     return found
-
-
-def _about_values(values: FloatArray) -> list[str]:
-    """Return remarks of a number that is repeated far from all others, and of long tails."""
-    remarks = []
-    median = float(np.median(values))
-    width = 1.4826 * float(np.median(np.abs(values - median))) or float(values.std())
-    uniques, counts = np.unique(values, return_counts=True)
-    far = (np.abs(uniques - median) > FAR * width) & (counts >= max(5, 0.003 * len(values)))
-    if far.any() and len(uniques) > 10:
-        k = int(np.flatnonzero(far)[counts[far].argmax()])
-        remarks.append(
-            f"{uniques[k]:g} occurs {counts[k]} times, far from the rest: a code for a missing value?"
-        )
-    if values.min() > 0 and values.std() > TAIL * median:
-        remarks.append("long tail: take its logarithm")
-    return remarks
 
 
 def _about_errors(errors: FloatArray, ratio: float | None) -> list[str]:

@@ -158,7 +158,8 @@ class Report:
         for factor, word in FACTORS.items():
             settled = sum(one.factor is not None and one.factor >= factor for one in self.remeasure)
             if count > 1 and (2 * settled >= count or factor == min(FACTORS)):
-                return f"{text} Uncertainties {word} as large would settle {settled} of the first {count}."
+                settling = f"would settle {settled} of the {count} most uncertain."
+                return f"{text} Uncertainties {word} as large {settling}"
         return text
 
     def to_dict(self, *, times: bool = True) -> dict[str, Any]:
