@@ -262,6 +262,11 @@ class Blocks:
         return Gaussians(self.arrays["mean"].read(rows), cov, feature_names=self._stored_names)
 
     @property
+    def cov(self) -> Covariance | None:
+        """The covariance of the first sample, which tells the kind of all; None if there are none."""
+        return self[0:1].cov
+
+    @property
     def has_labels(self) -> bool:
         return "y" in self.arrays
 
