@@ -19,7 +19,7 @@ from ..exceptions import ConvergenceWarning, PopulationWarning
 from ..io.frames import table_for_fit
 from ..support.arrays import roots
 from ..support.memory import require_memory
-from ..support.parallel import Team
+from ..support.parallel import thread_count
 from ..support.validation import Array, FloatArray, as_generator, check_count, check_positive
 from .inputs import ROUTED
 from .observations import Observed, check_near, check_spread, observe
@@ -152,7 +152,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         check_count(self.max_iter, "max_iter")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
-        budget = Budget(self.max_time, Team(self.threads).threads)
+        budget = Budget(self.max_time, thread_count(self.threads))
         X, _ = table_for_fit(X, None, cov, std, gaps=True)
         seen = observe(X, cov, std, sample_weight)
         if seen.weights is not None and not seen.weights.all():  # samples with zero weight are ignored
@@ -385,4 +385,4 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         parts = (self.weights_, self.means_, self.covariances_)
         mixture = _core.Mixture(*(np.ascontiguousarray(a) for a in parts))
         units = _core.Units(self.centre_, self.scale_)
-        return _core.posterior(seen.core(), units, mixture, Team(self.threads).threads, moments)
+        return _core.posterior(seen.core(), units, mixture, thread_count(self.threads), moments)

@@ -12,7 +12,7 @@ from .. import _core
 from ..data.gaussians import Gaussians
 from ..models.classifier import Model
 from ..support.labels import check_raw_weights, class_factors, known_labels
-from ..support.parallel import Team
+from ..support.parallel import parallel_map, thread_count
 from ..support.validation import Array, ArrayLike, FloatArray
 from .multiclass import Scheme
 from .options import Options
@@ -96,8 +96,8 @@ class Stream:
             how = options.lam, bool(options.fit_intercept), options.batch_size or BATCH, seed
             return _core.continue_sgd(core, *how, state, options.core_loss)
 
-        team = Team(options.threads if len(self.classes) > 2 else 1)
-        self.states = team.map(step, range(self.scheme.count))
+        threads = thread_count(options.threads) if len(self.classes) > 2 else 1
+        self.states = parallel_map(step, range(self.scheme.count), threads)
 
     def _scaled(self, sample_weight: ArrayLike, samples: int) -> FloatArray:
         """Return the weights of a piece times a power of two that is the same for all pieces."""

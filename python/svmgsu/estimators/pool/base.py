@@ -20,7 +20,7 @@ from ...io.frames import table_for_fit, table_for_predict
 from ...models.linear import new_samples
 from ...outofcore.blocks import Blocks
 from ...support.labels import check_raw_weights
-from ...support.parallel import Team
+from ...support.parallel import parallel_map, thread_count
 from ...support.validation import Array, FloatArray, check_choice, check_count, check_positive, is_sparse
 from ..inputs import ROUTED, keep_names, may_lack_names, same_units
 from ..observations import Observed, check_near, observe
@@ -207,7 +207,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         """Fit the pool to samples in canonical order; `codes` are classes by which folds are stratified."""
         seed = self._seed
         # With few samples threads wait longer than they work.
-        threads = budget.threads = 1 if len(data) < FEW_ROWS else Team(self.threads).threads
+        threads = budget.threads = 1 if len(data) < FEW_ROWS else thread_count(self.threads)
         # An exactly rounded sum is the same for any order of the samples.
         weights = weights * (len(weights) / math.fsum(weights))
         noise = self.test_noise if self.test_noise is not None else data.test_noise
@@ -385,8 +385,8 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
 
     def _map(self, work: Callable[[slice, View], Answer], data: Gaussians) -> list[Answer]:
         """Work on samples as members see them, some at a time; threads share these batches."""
-        team = Team(self.threads)
-        size = max(64, rows_at_a_time(self.inputs_, BATCH * team.jobs) // team.jobs)
+        threads = thread_count(self.threads)
+        size = max(64, rows_at_a_time(self.inputs_, BATCH * threads) // threads)
 
         def one(first: int) -> Answer:
             rows = slice(first, min(len(data), first + size))
@@ -396,7 +396,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             return [one(0)]
         # The batches share the processors; the matrix products inside one must not do so once more.
         with threadpool_limits(1):
-            return team.map(one, range(0, len(data), size))
+            return parallel_map(one, range(0, len(data), size), threads)
 
     def _ask(self, work: Callable[[View], Answer], X: Any, cov: Any, std: Any) -> list[Answer]:
         """Work on new samples, or on the blocks of such, some at a time."""
