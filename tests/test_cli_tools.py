@@ -2,9 +2,12 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 import svmgsu
@@ -134,3 +137,58 @@ def test_convert_says_what_was_read_but_not_written(tmp_path, capsys):
         notes = [f"{target}: {what} were read but not written" for what in lost]
         assert set(notes) == {note for note in json.loads(captured.out)["notes"] if "not written" in note}
         assert all(f"svmgsu convert: note: {note}\n" in captured.err for note in notes)
+
+
+def test_an_unknown_ending_lists_what_can_be_written(folder, tmp_path, capsys):
+    model, data, out = str(folder / "model"), str(folder / "data.npz"), str(tmp_path / "out.docx")
+    for words in (["predict", model, data, "-o", out], ["convert", data, out]):
+        assert main(words) == 1
+        said = capsys.readouterr().err
+        assert ".docx is not known" in said and ".parquet" in said and ".txt" in said
+    with pytest.raises(SystemExit):
+        main(["evaluate", model, data, "-o", out])
+    assert "should end in .txt or .json" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "svmgsu", "--version"], capture_output=True, text=True)
+    assert done.stdout == f"svmgsu {svmgsu.__version__}\n" and done.returncode == 0
+
+
+def test_columns_that_tell_the_target_and_repeated_ids_are_named_with_their_options(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    table = {"star_id": np.arange(200) // 4, "n": np.arange(200), "label": np.where(y, "a", "b")}
+    table |= {"x": y + rng.normal(size=200), "x_err": np.ones(200)}
+    table |= {"score": y + 1e-3 * rng.normal(size=200), "flag": y * (rng.uniform(size=200) < 0.5)}
+    path = tmp_path / "t.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    assert main(["train", str(path), "--model", "linear"]) == 0
+    said = capsys.readouterr()
+    assert "2 ids (star_id, n)" in said.out
+    assert "--groups star_id" in said.err
+    assert "--ignore score,flag" in said.err
+    assert main(["train", str(path), "--model", "linear", "--ignore", "score,flag"]) == 0
+    assert "--ignore" not in capsys.readouterr().err
+    found = svmgsu.io.read(path, groups="star_id", ignore=["score", "flag"])
+    assert found.data.feature_names_in_ == ["x"] and len(set(found.groups.tolist())) == 50
+    assert found.ids[7] == "7" and not any("repeat" in note for note in found.report.notes)
+    with pytest.raises(SystemExit):
+        main(["train", str(path), "--model", "linear", "--groups", "star_id"])
+    assert "linear models make no use of groups" in capsys.readouterr().err
+
+
+def test_groups_are_kept_together_in_training(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    table = {"star_id": np.arange(60) // 3, "label": np.arange(60) // 3 % 2, "x": rng.normal(size=60)}
+    pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
+    seen = {}
+
+    def fit(self, X, y, **more):
+        seen.update(more)
+        raise ValueError("far enough")
+
+    monkeypatch.setattr(svmgsu.GSUClassifier, "fit", fit)
+    assert main(["train", str(tmp_path / "t.csv"), "--groups", "star_id"]) == 1
+    assert seen["groups"].tolist() == [str(k // 3) for k in range(60)]

@@ -283,7 +283,7 @@ def test_predictions_must_fit():
         svmgsu.io.write_predictions(io.BytesIO(), [1], proba=PROBA)
     with pytest.raises(ValueError, match=r"proba: the authors' layout .* this has no probabilities"):
         svmgsu.io.write_predictions(io.BytesIO(), [1])
-    with pytest.raises(ValueError, match=r"format: expected one of txt, .*csv.*, got 'xls'"):
+    with pytest.raises(ValueError, match=r"the ending .xls is not known; these can be written: .csv"):
         svmgsu.io.write_predictions(io.BytesIO(), [1], format="xls")
 
 

@@ -97,7 +97,7 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.setenv(
         "PYTHONPATH", os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
     )
-    shell = f'svmgsu() {{ "{sys.executable}" -m svmgsu.cli "$@"; }}; '
+    shell = f'svmgsu() {{ "{sys.executable}" -m svmgsu "$@"; }}; '
     namespace: dict[str, object] = {"__name__": "__main__"}
     for language, code, shown in blocks_of(page):
         if language == "python":

@@ -56,9 +56,7 @@ def shell_commands(path=README):
 
 def run(command, folder, **environment):
     """A line of the shell, where `svmgsu` and `python` are those of this test."""
-    programs = (
-        f'svmgsu() {{ "{sys.executable}" -m svmgsu.cli "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; '
-    )
+    programs = f'svmgsu() {{ "{sys.executable}" -m svmgsu "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; '
     result = subprocess.run(
         ["bash", "-c", programs + command],
         cwd=folder,

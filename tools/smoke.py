@@ -36,7 +36,7 @@ def main() -> None:
         model.save(path)
         again = svmgsu.load(path)
         assert (again.predict_proba(new, std=bars) == model.predict_proba(new, std=bars)).all()
-        command = [sys.executable, "-m", "svmgsu.cli", "info", str(path)]
+        command = [sys.executable, "-m", "svmgsu", "info", str(path)]
         told = subprocess.run(command, cwd=folder, check=True, capture_output=True, encoding="utf-8").stdout
     assert (Path(svmgsu.get_cmake_dir()) / "svmgsuConfig.cmake").is_file()
     print(told, end="")

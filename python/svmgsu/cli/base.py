@@ -24,8 +24,8 @@ from ..support.errors import SPELLING
 EXIT_CODES = "Exit codes: 0 success, 1 wrong data or files (one line on stderr says which), 2 wrong usage."
 # Options of tables, which have a flag each; others of a reader are given as --read NAME=VALUE.
 OF_TABLES = (
-    *("target", "id", "features", "errors", "exact", "ignore", "error_scale", "limits", "delimiter"),
-    *("missing", "na_values"),
+    *("target", "id", "groups", "features", "errors", "exact", "ignore", "error_scale", "limits"),
+    *("delimiter", "missing", "na_values"),
 )
 EXTRAS = {
     "matplotlib": "plot",

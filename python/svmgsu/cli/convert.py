@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     check_outputs(targets, [args.data, args.labels, args.cov])
     if targets.count("-") > 1:
         raise UsageError("-: standard output can be written only once")
-    format = io.format_of(args.destination, args.to_format, looks=False)
+    format = io.format_of(args.destination, args.to_format, written=True)
     check_own_files(format, args.destination, "--to-", labels=args.to_labels, cov=args.to_cov)
     dataset, _ = read_data(args, task="optional", missing="error")
     io.write(dataset, args.destination, args.to_labels, args.to_cov, format=args.to_format)

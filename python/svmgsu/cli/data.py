@@ -17,11 +17,12 @@ from ..data.columns import listed
 from ..io.arrays import read_npz
 from ..io.cells import guess_task
 from ..io.dataset import Dataset
+from ..io.files import TABLES as ENDINGS
 from .base import OF_TABLES, UsageError, about, count, positive, value_of
 
 SMALL = 2**20  # numbers: for fewer, one thread is ready before several have started
 SMALL_FILE = 2**24  # bytes
-TABLES = ("txt", *(ending[1:] for ending in io.TABLES))
+TABLES = ("txt", *(ending[1:] for ending in ENDINGS))
 # Which formats have files of their own for labels and covariances.
 OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy")}
 LISTS = ("features", "exact", "ignore")
@@ -86,6 +87,18 @@ def add_data_options(
     )
 
 
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Add the options of commands that learn."""
+    parser.add_argument(
+        "--task",
+        choices=("classification", "regression"),
+        help="default: classes where the target is text or few whole numbers, else numbers",
+    )
+    parser.add_argument(
+        "--groups", metavar="NAME", help="tables: column of groups, never both trained and tested on"
+    )
+
+
 def read_data(
     args: argparse.Namespace,
     *,
@@ -107,7 +120,7 @@ def read_data(
     if needed and labels is None and format in ("text", "npy"):
         raise UsageError(
             f"--labels: {args.data} has no labels; name the file that has them (tables with a header end in "
-            f"{', '.join(io.TABLES)}, .txt or .dat)"
+            f"{', '.join(ENDINGS)}, .txt or .dat)"
         )
     options = reader_options(args, format, labels)
     if format in TABLES:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..io.dataset import Dataset
+from ..io.files import extension
 from ..io.output import replacing
 from ..support.arrays import plain
-from .base import about, add_json, check_outputs
+from .base import UsageError, about, add_json, check_outputs
 from .data import add_data_options, check_streams, read_like
 from .models import (
     LEVELS,
@@ -55,6 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
+    ending = extension(args.output)
+    if ending not in ("", ".txt", ".json"):
+        raise UsageError(f"--output: {args.output!r} should end in .txt or .json")
+    args.json = args.json or ending == ".json"
     check_outputs([args.output], [args.model_file, args.data, args.labels, args.cov])
     check_streams(args.model_file, args.data, args.labels, args.cov)
     model, remembered = load_model(args.model_file, args.prior)

@@ -84,6 +84,8 @@ def fit(args: argparse.Namespace, dataset: Dataset, task: str) -> Any:
     if threads is not None:
         settings.setdefault("threads", threads)
     if args.model == "linear":
+        if dataset.groups is not None:
+            raise UsageError("--groups: linear models make no use of groups")
         return _fit_linear(args, kind, settings, dataset, task)
     data: Any = dataset.data
     if args.memory is None and is_sparse(data.mean):
@@ -93,8 +95,8 @@ def fit(args: argparse.Namespace, dataset: Dataset, task: str) -> Any:
     model = kind(**settings)
     with Progress(args, "training", lambda: f"{len(getattr(model, 'members_', ()))} members fitted"):
         if task == "regression":
-            return model.fit(data, dataset.y, y_std=dataset.y_std)
-        return model.fit(data, dataset.y, classes=dataset.classes)
+            return model.fit(data, dataset.y, y_std=dataset.y_std, groups=dataset.groups)
+        return model.fit(data, dataset.y, classes=dataset.classes, groups=dataset.groups)
 
 
 def _fit_linear(

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import io
-from ..io.files import extension
-from ..io.predictions import JSON_LINES, TABLES
+from ..io.predictions import prediction_ending
 from .base import about, add_json, check_outputs, show
 from .data import add_data_options, check_streams, read_like
 from .models import feature_names, is_regression, load_model, predict_classes, predict_values
@@ -51,13 +50,15 @@ def add_prior(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
+    usual = "jsonl" if args.output == "-" else None
+    format = "txt" if args.output_format == "text" else args.output_format
+    ending = prediction_ending(args.output, format or usual)
     check_outputs([args.output], [args.model_file, args.data, args.cov])
     check_streams(args.model_file, args.data, args.cov)
     model, remembered = load_model(args.model_file, args.prior)
     if args.threads is not None and hasattr(model, "set_params"):
         model.set_params(threads=args.threads)
     dataset = read_like(args, model, feature_names(model), remembered, None)
-    ending = _layout(args, model)
     ids = dataset.ids
     with about(args.data, cov=args.cov):
         if is_regression(model):
@@ -96,14 +97,3 @@ def _text(facts: dict[str, Any]) -> str:
         text = f"numbers from {facts['least']:.6g} to {facts['greatest']:.6g}"
         text += f", mean standard deviation {facts['mean std']:.3g}" if "mean std" in facts else ""
     return f"{facts['samples']} samples: {text}: {facts['output']}"
-
-
-def _layout(args: argparse.Namespace, model: Any) -> str:
-    """Return the ending of a table or of JSON lines, or ".txt", which is the layout of gsvm-predict."""
-    if args.output_format is not None:
-        ending = "." + args.output_format
-    elif args.output == "-":
-        ending = ".jsonl"
-    else:
-        ending = extension(args.output)
-    return ending if ending in (*TABLES, *JSON_LINES) else ".txt"

@@ -6,14 +6,14 @@ import argparse
 import shlex
 import sys
 from functools import partial
-from typing import Any
 
 from .. import io
 from ..data.gaussians import Gaussians
 from ..io.dataset import Dataset
+from ..io.files import extension
 from ..support.validation import is_sparse
 from .base import UsageError, about, add_json, check_outputs, natural, show
-from .data import TABLES, add_data_options, read_data, reader_options
+from .data import TABLES, add_data_options, add_task, read_data, reader_options
 from .models import MOST_DENSE
 
 EXAMPLES = """\
@@ -38,12 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="some seconds: fewer samples, folds and trees")
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="same seed, same report")
     parser.add_argument("--no-times", action="store_true", help="leave out what differs from run to run")
-    parser.add_argument(
-        "--task",
-        choices=("classification", "regression"),
-        help="default: classes where the target is text or few whole numbers, else numbers",
-    )
-    parser.add_argument("--groups", metavar="NAME", help="tables: the column of groups")
+    add_task(parser)
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
     add_json(parser)
     add_data_options(parser, threads=False)
@@ -52,24 +47,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     from ..reporting import report
-    from ..reporting.checks import repeated_ids
 
     if args.output is None and not args.json:
         raise UsageError("-o: name the page to write, or ask for --json")
     if args.output == "-" and args.json:
         raise UsageError("-o: standard output takes the JSON already")
     check_outputs([args.output] if args.output else [], [args.data, args.labels, args.cov])
+    if args.output and extension(args.output) not in ("", ".html", ".htm"):
+        raise UsageError(f"-o: {args.output!r} should end in .html")
     format = io.format_of(args.data, args.format)
-    groups = _prepare_table(args, format) if format in TABLES else None
-    if groups is not None and args.data == "-":
-        raise UsageError("--groups: standard input is read once; pass a file")
+    if format in TABLES:
+        args.missing = args.missing or "keep"  # the page shows the code that reads the same
     dataset, task = read_data(args, task=args.task or "auto")
     reading = _code(args, format, dataset, task)
     cautions = [] if dataset.columns is None else dataset.columns.remarks.copy()
     notes = [note for note in dataset.report.notes if not note.endswith(tuple(cautions))]
     notes += _dropped(dataset)
-    if dataset.columns is not None and groups is None and args.data != "-":
-        cautions += repeated_ids({name: _column(args, name) for name in dataset.columns.ids})
     name = "standard input" if args.data == "-" else args.data.replace("\\", "/").rsplit("/", 1)[-1]
     with about(args.data, args.labels, args.cov):
         found = report(
@@ -77,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
             dataset.y,
             y_std=dataset.y_std,
             classes=dataset.classes,
-            groups=None if groups is None else _column(args, groups),
+            groups=dataset.groups,
             ids=dataset.ids,
             task=task,
             title=args.title or f"Do the uncertainties of {name} matter?",
@@ -94,25 +87,6 @@ def run(args: argparse.Namespace) -> None:
             found.to_html(args.output, times=not args.no_times)
     facts = found.to_dict(times=not args.no_times)
     show(args, facts, f"{found!r}\n{args.output}", taken=args.output == "-")
-
-
-def _prepare_table(args: argparse.Namespace, format: str) -> str | None:
-    """Set what a report leaves out of a table; returns the column of groups."""
-    if args.labels is not None or args.cov is not None:
-        raise UsageError("--labels, --cov: not for tables, whose columns say all")
-    args.missing = args.missing or "keep"
-    if args.groups is not None:
-        args.ignore = ",".join(filter(None, (args.ignore, args.groups)))
-    found: str | None = args.groups
-    return found
-
-
-def _column(args: argparse.Namespace, column: str) -> Any:
-    """Read the groups of the samples that were kept."""
-    ignored = [name for name in (args.ignore or "").split(",") if name not in ("", column)]
-    options = reader_options(args, io.format_of(args.data, args.format), None) | {"ignore": ignored}
-    options |= {"id": column, "target": options.pop("target", None) or True}
-    return io.read(args.data, format=args.format, **options).ids
 
 
 def _dense(data: Gaussians) -> Gaussians:
@@ -156,7 +130,7 @@ def _command(
     if not uncertainties and len(dataset.columns.exact) < len(dataset.columns.values):
         exact = ",".join(name for name in dataset.columns.features if name not in ignored)
     words += [] if exact is None else ["--exact", exact]
-    for name in ("format", "id", "features", "error_scale", "limits", "delimiter", "na_values"):
+    for name in ("format", "id", "groups", "features", "error_scale", "limits", "delimiter", "na_values"):
         value = getattr(args, name, None)
         if value is not None:
             words.append(f"--{name.replace('_', '-')}={value}")

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data.columns import listed
+from ..data.leaks import telling_features
 from ..io.dataset import Dataset
 from .base import UsageError, about, add_json, check_outputs, show
-from .data import add_data_options, read_data, stem, table_options
+from .data import add_data_options, add_task, read_data, stem, table_options
 from .models import MODELS, describe_model, fit, is_linear, is_regression, save_model
 
 EXAMPLES = """\
@@ -50,11 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the model, such as class_weight=balanced or random_state=1; may be repeated",
     )
-    parser.add_argument(
-        "--task",
-        choices=("classification", "regression"),
-        help="default: classes where the target is text or few whole numbers, else numbers",
-    )
+    add_task(parser)
     add_json(parser)
     add_data_options(parser, memory=True)
 
@@ -68,6 +66,15 @@ def run(args: argparse.Namespace) -> None:
     check_outputs([args.output], [args.data, args.labels, args.cov])
     began = time.perf_counter()
     dataset, task = read_data(args, task=args.task or "auto")
+    if args.memory is None and dataset.columns is not None and dataset.classes is None:
+        telling = telling_features(
+            dataset.data.mean, np.asarray(dataset.y), dataset.columns.features, task == "classification"
+        )
+        if telling:
+            args.notes.append(
+                f"{args.data}: {listed(telling)} (almost) tell the target by themselves; if they are made "
+                f"from it, or known only after it, leave them out: --ignore {','.join(telling)}"
+            )
     with about(args.data, args.labels, args.cov):
         model = fit(args, dataset, task)
     save_model(args.output, model, table_options(args, dataset))

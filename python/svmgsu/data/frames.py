@@ -66,7 +66,7 @@ CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 JOINT = {"cov": "covariance", "corr": "correlation", "rho": "correlation"}
 
 IDS = re.compile(
-    "(doc|obj|object|source|specobj|tic|star|row|gaia|u)?id|(obj|object|source|kepoi)?name|object|toi|tic|kic|"
+    "(doc|obj|object|source|specobj|tic|star|row|gaia|u|patient|subject|sample)?id|(obj|object|source|kepoi)?name|object|toi|tic|kic|"
     "designation|kepid|koi|epic|index|unnamed0|num|recno|identifier"
 )
 TARGETS = ("label", "y", "class", "target", "type", "classification", "disposition", "koidisposition")
@@ -92,6 +92,12 @@ def tokens_of(name: str) -> tuple[str, ...]:
 def key_of(name: str) -> str:
     """Return what two spellings of one name have in common."""
     return "".join(tokens_of(name)) or name
+
+
+def is_id(name: str) -> bool:
+    """Tell whether a column is called like ids: objid, sample_id, ID_IAU, or spectra.NUM of a join."""
+    words = tokens_of(name.rpartition(".")[2] or name)
+    return "id" in (words[:1] + words[-1:]) or IDS.fullmatch("".join(words)) is not None
 
 
 def _marks(name: str) -> list[_Mark]:
@@ -169,7 +175,7 @@ def understand(
     out = Columns({}, target=target or None, error_scale=error_scale)
     if ids is None:
         taken = {target, *ignore, *aside, *asked, *paired}
-        ids = [c for c in names if c not in taken and (IDS.fullmatch(key_of(c)) or c in running)]
+        ids = [c for c in names if c not in taken and (is_id(c) or c in running)]
     out.ids = list(ids)
     apart = {*ignore, *out.ids} - asked
     used = {c for found in paired.values() for c in found.values()}

@@ -6,7 +6,7 @@
 |---|---|---|
 | .csv, .tsv, .parquet, .feather, .fits, .xlsx and others | table | one |
 | .npz | NumPy archive | one |
-| any other | the authors' text | means, labels, covariances |
+| .txt, .dat, none, and others that hold it | the authors' text | means, labels, covariances |
 
 >>> import io, svmgsu
 >>> svmgsu.io.read(io.StringIO("star 1:0.5\\n")).data.mean
@@ -24,7 +24,7 @@ from .._core import FormatError
 from ..data.covariances import Psd, check_psd
 from ..support.package import lazy
 from .dataset import Dataset, Report
-from .files import Source, damaged, extension, name_of, read_head
+from .files import TABLES, TEXT, WRITTEN, Source, damaged, extension, name_of, read_head
 from .text import read_text, write_text
 
 if TYPE_CHECKING:
@@ -51,10 +51,6 @@ __getattr__ = lazy(
 FormatError.__doc__ = "Raised for a file that cannot be read; the message says where and what is wrong."
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
-TABLES = (
-    *(".csv", ".tsv", ".tab", ".parquet", ".feather", ".arrow", ".ipc", ".json", ".jsonl", ".ndjson"),
-    *(".fits", ".fit", ".vot", ".votable", ".ecsv", ".xlsx", ".xls", ".ods"),
-)
 WORDS = re.compile(r"\s*[,;|\t]\s*|\s+")
 NAME = re.compile(r"#?[\"']?[^\W\d][^:]*$")
 NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?%?")
@@ -65,14 +61,15 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def format_of(path: Source, format: str | None = None, *, looks: bool = True) -> str:
+def format_of(path: Source, format: str | None = None, *, looks: bool = True, written: bool = False) -> str:
     """Return the format of a file, one of `FORMATS`: the one asked for, or that of its ending.
 
-    Text may be the authors', or a table: a file that is there is looked at, unless it will be written.
+    Text may be the authors', or a table: a file that is there is looked at, unless it is to be `written`.
     """
     if format is not None:
-        if format not in FORMATS:
-            raise ValueError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
+        known = ("text", "npz", *(ending[1:] for ending in WRITTEN)) if written else FORMATS
+        if format not in known:
+            raise ValueError(f"format: expected one of {', '.join(known)}, got {format!r}")
         return format
     end = extension(path)
     if end in SVMLIGHT:
@@ -80,15 +77,22 @@ def format_of(path: Source, format: str | None = None, *, looks: bool = True) ->
             f"{name_of(path)}: svmlight files are read by sklearn.datasets.load_svmlight_file and written "
             "by dump_svmlight_file; sparse matrices are taken everywhere, or say format='text'"
         )
+    if written:
+        if end not in (".npz", *WRITTEN, *TEXT):
+            endings = ", ".join((".npz", *WRITTEN, *TEXT[1:]))
+            raise ValueError(
+                f"{name_of(path)}: the ending {end} is not known; these can be written: {endings}"
+            )
+        return "text" if end in TEXT else end[1:]
     if end in (".npz", ".npy", *TABLES):
         return end[1:]
     content = _content_of(path) if looks else "text"
     if content == "text":
         return "text"
-    if content == "table" and end in ("", ".txt", ".dat"):
+    if content == "table" and end in TEXT:
         return "txt"
-    known = ", ".join((".npz", ".npy", *TABLES, ".txt", ".dat"))
-    raise FormatError(f"{name_of(path)}: the ending {end} is not known; these can be read: {known}")
+    endings = ", ".join((".npz", ".npy", *TABLES, *TEXT[1:]))
+    raise FormatError(f"{name_of(path)}: the ending {end} is not known; these can be read: {endings}")
 
 
 def _content_of(path: Source) -> str:
@@ -105,7 +109,7 @@ def _content_of(path: Source) -> str:
     if named and any(map(NUMBER.fullmatch, rows[1])):
         return "table"
     words = [word for row in rows[:10] for word in row[1:]]
-    likely = extension(path) in ("", ".txt", ".dat") or not words or any(":" in word for word in words)
+    likely = extension(path) in TEXT or not words or any(":" in word for word in words)
     return "text" if likely else ""
 
 
@@ -196,7 +200,7 @@ def write(
     >>> file.getvalue()
     b'a 1:0.5\\n'
     """
-    kind = format_of(path, format, looks=False)
+    kind = format_of(path, format, written=True)
     if kind == "text":
         write_text(data, path, labels, cov, y=y, ids=ids, **options)
         return

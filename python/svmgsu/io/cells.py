@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import _core
 from ..data.columns import ColumnError
-from ..data.frames import IDS, PRECISION, UNIT, VARIANCE, key_of
+from ..data.frames import PRECISION, UNIT, VARIANCE, is_id
 from ..support.errors import option
 from ..support.validation import Array, FloatArray
 
@@ -221,7 +221,7 @@ class Cells:
             if not filled and self.rows:
                 kinds.empty.add(column)
             different = len(set(filled)) == min(self.rows, MOST_SAMPLED) >= LEAST_RUNNING
-            if not different or IDS.fullmatch(key_of(column)):
+            if not different or is_id(column):
                 continue  # no id, or one by its name
             whole = all(INTEGER.fullmatch(text) for text in filled)
             running = _is_running(np.array(list(map(int, filled)), dtype=object)) if whole else not fine
@@ -539,7 +539,7 @@ class CsvCells(Cells):
         self, content: str | bytes, name: str, delimiter: str, as_text: Collection[str] = ()
     ) -> None:
         self.text = CsvText(content, name, delimiter)
-        texts = {c for c in self.text.columns if c in as_text or IDS.fullmatch(key_of(c))}
+        texts = {c for c in self.text.columns if c in as_text or is_id(c)}
         for record in self.text.head:
             cells = zip(self.text.columns, record, strict=False)
             texts |= {c for c, cell in cells if AS_WRITTEN.match(cell)}

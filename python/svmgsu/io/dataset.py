@@ -39,8 +39,9 @@ class Dataset:
     """Samples from files. Unpacks into its first two parts: `data, y = svmgsu.read(...)`.
 
     `y` holds labels, numbers, or probabilities of the `classes` in columns; `y_std` the standard errors of
-    numbers. `ids` name the samples. `report` says what was found and dropped, `columns` what the columns of a
-    table were understood as, and `task` what its target was taken for.
+    numbers. `ids` name the samples, `groups` say which of them belong together. `report` says what was found
+    and dropped, `columns` what the columns of a table were understood as, and `task` what its target was
+    taken for.
 
     Examples
     --------
@@ -58,6 +59,7 @@ class Dataset:
     y_std: Array | None = None
     columns: Columns | None = None
     task: str | None = None
+    groups: Array | None = None
 
     def variances(self) -> Any:
         """Return the variances of isotropic or diagonal covariances as an (l, n) array or sparse matrix."""

@@ -21,6 +21,15 @@ Source: TypeAlias = Path | IO[Any]
 
 PIECE = 2**24  # bytes that are read at a time
 CONTENT = ("X: ", "y: ", "cov: ", "variances: ")  # how errors begin that are about numbers, not arguments
+# Endings of tables: those that can be written, and those that can be read.
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+ARROW = (".arrow", ".ipc", ".feather")
+JSON = (".json", ".jsonl", ".ndjson")
+ASTROPY = {".fits": "fits", ".fit": "fits", ".vot": "votable", ".votable": "votable", ".ecsv": "ascii.ecsv"}
+EXCEL = (".xlsx", ".xls", ".ods")
+WRITTEN = (*DELIMITERS, ".parquet", *ARROW)
+TABLES = (*WRITTEN, *JSON, *ASTROPY, *EXCEL)
+TEXT = ("", ".txt", ".dat")  # the authors' text; when read, perhaps a table
 GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..support.validation import Array
-from .files import Source, check_utf8, encoded, extension
+from .files import JSON, TEXT, WRITTEN, Source, check_utf8, encoded, extension, name_of
 from .output import replacing
 from .text import number_text
 
-JSON_LINES = (".jsonl", ".ndjson", ".json")
-TABLES = (".csv", ".tsv", ".tab", ".parquet", ".arrow", ".ipc", ".feather")
+ENDINGS = (*WRITTEN, *JSON, *TEXT)
 
 
 def write_predictions(
@@ -32,8 +31,8 @@ def write_predictions(
     ----------
     path : path, "-" or binary file
         .csv, .tsv, .tab, .parquet, .feather, .arrow: a table. .jsonl, .ndjson, .json: one object a line.
-        All others: the layout of gsvm-predict, a line `doc_id +1 -1 label`, then ids, probabilities and
-        labels, the most probable positive first.
+        .txt, .dat or none: the layout of gsvm-predict, a line `doc_id +1 -1 label`, then ids, probabilities
+        and labels, the most probable positive first.
     predicted : array of shape (l,)
         The predicted labels.
     proba : array of shape (l, K), optional
@@ -67,8 +66,8 @@ def write_predictions(
         shape = (len(labels),) if name == "decision" and width == 2 else (len(labels), width)
         if array is not None and array.shape != shape:
             raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    ending = _ending(path, format)
-    if ending not in (*TABLES, *JSON_LINES):
+    ending = prediction_ending(path, format)
+    if ending in TEXT:
         if len(known) != 2 or probabilities is None:
             missing = "has no probabilities" if len(known) == 2 else f"has {len(known)} classes"
             raise ValueError(
@@ -98,8 +97,8 @@ def write_values(
     Parameters
     ----------
     path : path, "-" or binary file
-        Tables and JSON lines as for `write_predictions`; all others: a line `doc_id value std`, then ids and
-        numbers, with blanks between them.
+        Tables and JSON lines as for `write_predictions`; .txt, .dat or none: a line `doc_id value std`, then
+        ids and numbers, with blanks between them.
     values, std : arrays of shape (l,)
         The predicted values and, if they are known, their standard deviations.
     ids : array of shape (l,), optional
@@ -123,7 +122,7 @@ def write_values(
         columns["std"] = np.asarray(std, dtype=np.float64).tolist()
         if len(columns["std"]) != len(found):
             raise ValueError(f"std: {len(columns['std'])} for {len(found)} values")
-    _write_columns(path, columns, _ending(path, format))
+    _write_columns(path, columns, prediction_ending(path, format))
 
 
 def _ids(ids: Any, count: int) -> Array:
@@ -134,24 +133,25 @@ def _ids(ids: Any, count: int) -> Array:
     return names
 
 
-def _ending(path: Source, format: str | None) -> str:
+def prediction_ending(path: Source, format: str | None) -> str:
+    """Return the ending that tells the layout of predictions; refuse what cannot be written."""
     ending = extension(path) if format is None else "." + format.removeprefix(".")
-    if format is not None and ending not in (*TABLES, *JSON_LINES, ".txt"):
-        known_formats = ", ".join(e.removeprefix(".") for e in ("txt", *TABLES, *JSON_LINES))
-        raise ValueError(f"format: expected one of {known_formats}, got {format!r}")
+    if ending not in ENDINGS:
+        known = ", ".join(filter(None, ENDINGS))
+        raise ValueError(f"{name_of(path)}: the ending {ending} is not known; these can be written: {known}")
     return ending
 
 
 def _write_columns(path: Source, columns: dict[str, Any], ending: str) -> None:
     """Write a table, one JSON object a line, or lines of words."""
     check_utf8(np.array(columns["id"]))
-    if ending in TABLES:
+    if ending in WRITTEN:
         from .table_files import save_table
 
         save_table(columns, path, ending)
         return
     rows = zip(*columns.values(), strict=True)
-    if ending in JSON_LINES:
+    if ending in JSON:
         lines = [json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows]
     else:
         lines = [" ".join(["doc_id", *list(columns)[1:]]), *(" ".join(map(str, row)) for row in rows)]

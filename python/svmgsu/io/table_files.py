@@ -17,17 +17,22 @@ from ..support.arrays import dense
 from ..support.memory import in_words, require_memory
 from .cells import Cells, CsvCells
 from .dataset import as_dataset
-from .files import Source, check_utf8, damaged, extension, mappable, name_of
+from .files import (
+    ARROW,
+    ASTROPY,
+    DELIMITERS,
+    EXCEL,
+    TABLES,
+    Source,
+    check_utf8,
+    damaged,
+    extension,
+    mappable,
+    name_of,
+)
 from .output import replacing
 
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 TEXTS = (*DELIMITERS, ".txt", ".dat")  # their delimiters are seen from their first lines
-ARROW = (".arrow", ".ipc", ".feather")
-JSON = (".json", ".jsonl", ".ndjson")
-ASTROPY = {".fits": "fits", ".fit": "fits", ".vot": "votable", ".votable": "votable", ".ecsv": "ascii.ecsv"}
-EXCEL = (".xlsx", ".xls", ".ods")
-WRITTEN = (*DELIMITERS, ".parquet", *ARROW)
-ENDINGS = (*TEXTS, ".parquet", *ARROW, *JSON, *ASTROPY, *EXCEL)
 BLANKS = "blanks"
 COPIES = 3  # of the numbers at the peak: as they are read or written, by column, and together
 COLUMN_BYTES, PARQUET_BYTES = 2000, 5500  # measured: what a column takes besides its numbers
@@ -50,8 +55,9 @@ def open_cells(
 ) -> Cells:
     """Read the table in a file; columns `as_text` are not taken for numbers in a file of text."""
     name = name_of(path)
-    if ending not in ENDINGS:
-        raise ValueError(f"{name}: the ending {ending!r} is not known; tables end in {', '.join(ENDINGS)}")
+    if ending not in (*TABLES, *TEXTS):
+        known = ", ".join((*TABLES, ".txt", ".dat"))
+        raise ValueError(f"{name}: the ending {ending!r} is not known; tables end in {known}")
     arrow = import_pyarrow()
     content = mappable(path)
     size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
@@ -197,10 +203,7 @@ def write_table(
 
 
 def save_table(columns: dict[str, Any], path: Source, ending: str) -> None:
-    """Write columns in the format of the ending."""
-    if ending not in WRITTEN:
-        known = ", ".join(WRITTEN)
-        raise ValueError(f"{name_of(path)}: expected a name that ends in {known}, got {ending!r}")
+    """Write columns in the format of the ending, one of `WRITTEN`."""
     table = import_pyarrow().table(columns)
     with replacing(path) as (file,):
         if ending in DELIMITERS:

@@ -24,6 +24,7 @@ from ..data.frames import (
     understand,
 )
 from ..data.gaussians import with_gaps
+from ..data.leaks import repeated_ids
 from ..support.arrays import stored_as
 from ..support.errors import option
 from ..support.labels import SOFT_TOLERANCE
@@ -49,6 +50,7 @@ def read_table(
     target: str | bool | None = True,
     task: str = "auto",
     id: str | None = None,
+    groups: str | None = None,
     features: list[str] | None = None,
     errors: Any = None,
     exact: list[str] | None = None,
@@ -85,6 +87,9 @@ def read_table(
     id : str, optional
         Column of ids, by default one of the usual names (id, name, objid, ...), or one that numbers
         the rows. Ids are text: 001 stays 001.
+    groups : str, optional
+        Column of groups, such as the star that several rows were measured of: the `groups` of the result,
+        which `GSUClassifier.fit` and `svmgsu.report` keep together.
     features, errors, exact, ignore, error_scale, asymmetric, units, limits
         As for `svmgsu.Gaussians.from_frame`.
     missing : {"error", "drop", "keep"}
@@ -116,7 +121,15 @@ def read_table(
     """
     options = {name: value for name, value in locals().items() if name not in ("path", "delimiter", "format")}
     as_text = [c for c in (id, target if text_labels else None) if isinstance(c, str)]
-    return TableReader(**options).read(open_cells(path, ending_of(path, format), delimiter, as_text))
+    cells = open_cells(path, ending_of(path, format), delimiter, as_text)
+    dataset = TableReader(**options).read(cells)
+    assert dataset.columns is not None
+    if target and groups is None:
+        every = np.ones(cells.rows, dtype=bool)
+        remarks = repeated_ids({column: cells.ids(column, every) for column in dataset.columns.ids})
+        dataset.columns.remarks += remarks
+        dataset.report.notes += [f"{cells.name}: {remark}" for remark in remarks]
+    return dataset
 
 
 @dataclass
@@ -132,6 +145,7 @@ class TableReader:
     target: str | bool | None = True
     task: str = "auto"
     id: str | None = None
+    groups: str | None = None
     features: list[str] | None = None
     errors: Any = None
     exact: list[str] | None = None
@@ -215,6 +229,8 @@ class TableReader:
         dataset.task = None if dataset.y is None else self.task
         if plan.ids:
             dataset.ids = cells.ids(plan.ids[0], keep)
+        if self.groups:
+            dataset.groups = cells.ids(self.groups, keep)
         notes = [str(plan), *notes] if whole else notes
         dataset.report.notes = [f"{cells.name}: {note}" for note in notes]
         return dataset, None if self.weight is None else numbers[self.weight][keep].astype(np.float64)
@@ -228,7 +244,9 @@ class TableReader:
     def _understand(self, cells: Cells) -> Columns:
         names = cells.columns
         asked = [*(self.features or ()), *(self.ignore or ())]
+        aside = [column for column in (self.weight, self.groups) if column]
         check_names(names, id=self.id and [self.id], weight=self.weight and [self.weight])
+        check_names(names, groups=self.groups and [self.groups])
         kinds = cells.kinds()
         if self.features is None:
             free = [c for c in names if c not in (*asked, self.id, self.target, *kinds.empty)]
@@ -242,7 +260,6 @@ class TableReader:
             for column in free:
                 if column.startswith(UNNAMED) and column != f"{UNNAMED}0":
                     raise ColumnError(f"column {int(column[len(UNNAMED) :]) + 1} has no name; give it one")
-        aside = [self.weight] if self.weight else []
         guessed = self.target in (True, False) and not (self.target is False and self.features is not None)
         given: dict[str, Any] = {
             "numeric": kinds.numeric,

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
+from ..data.leaks import FEWEST, repeated_ids, telling_value, tells_target
 from ..support.validation import Array, FloatArray
 from .problem import Problem
 from .result import Feature, Table
 
-TELLS = 0.995  # rank correlation, or area under the ROC curve, of a feature that tells the target by itself
 TAIL = 5.0  # standard deviation over median of positive values, above which a logarithm is better
 HUGE = 1000.0  # times the median: a standard error that may be a code
-FEWEST = 30  # samples for a warning by chance to be unlikely
 RARE = 0.02  # of the samples: features known for fewer may be unknown for all that a fold trains on
 NAMED = 5  # columns named in a warning
-PURE = 0.99  # of the samples with one value are of one class, if that value may be made from the class
-USUAL = 0.8  # fraction of all samples that this class has at most
 WARNINGS = {
     "leak": "tells the target by itself. If it is made from it, or known only after it, leave it out.",
     "flag": "one value occurs in a single class only. If it is made from the class, leave it out.",
@@ -91,63 +87,21 @@ def _suspicions(values: FloatArray, y: Array, problem: Problem, known: Array) ->
     found: dict[str, str] = {}
     if len(values) < FEWEST:
         return found
-    if _tells(values, y, problem, known):
+    own = problem.codes[known] if problem.is_classification else y
+    if tells_target(values, own, problem.is_classification):
         found["leak"] = "tells the target by itself: is it known before the target is?"
     elif problem.is_classification:
-        remark = _flag(values, problem, known)
-        if remark is not None:
-            found["flag"] = remark
+        flag = telling_value(values, own)
+        if flag is not None:
+            value, code, count, of = flag
+            share = f"{count} of {of} samples with {value:g} are {problem.classes[code]}"
+            found["flag"] = f"{share}: is it known before the class is?"
     whole = bool((values == np.floor(values)).all())
     distinct = len(np.unique(values)) == len(values)
     if distinct and (np.diff(values) > 0).all():
         found["row"] = "follows the order of the rows: an id or a time?"
     elif whole and distinct:
         found["id"] = "distinct whole numbers: an id?"
-    return found
-
-
-def _tells(values: FloatArray, y: Array, problem: Problem, known: Array) -> bool:
-    """Return whether a feature ranks the targets, or one class against the rest, almost perfectly."""
-    ranks = rankdata(values)
-    if not problem.is_classification:
-        return bool(abs(np.corrcoef(ranks, rankdata(y))[0, 1]) >= TELLS)
-    codes = problem.codes[known]
-    for code in range(len(problem.classes)):
-        own = codes == code
-        count = int(own.sum())
-        rest = len(own) - count
-        if min(count, rest) < 5:
-            continue
-        area = (ranks[own].sum() - count * (count + 1) / 2) / (count * rest)
-        if max(area, 1 - area) >= TELLS:
-            return True
-    return False
-
-
-def _flag(values: FloatArray, problem: Problem, known: Array) -> str | None:
-    """Return a remark of a repeated value that almost only one, less usual class has."""
-    codes = problem.codes[known]
-    shares = np.bincount(codes) / len(codes)
-    uniques, counts = np.unique(values, return_counts=True)
-    for value in uniques[counts >= max(FEWEST, RARE * len(values))]:
-        own = np.bincount(codes[values == value])
-        code = int(own.argmax())
-        if own[code] >= PURE * own.sum() and shares[code] <= USUAL:
-            share = f"{own[code]} of {own.sum()} samples with {value:g} are {problem.classes[code]}"
-            return f"{share}: is it known before the class is?"
-    return None
-
-
-def repeated_ids(columns: dict[str, Array]) -> list[str]:
-    """Return warnings of ids that several samples have: these may belong together."""
-    found = []
-    for name, values in columns.items():
-        count = len(np.unique(values.astype(str)))
-        if FEWEST <= count < 0.99 * len(values):
-            found.append(
-                f"{name} repeats: there are {count} different ones in {len(values)} samples. If samples with "
-                f"the same {name} belong together, scores are too good: name it as groups (--groups {name})."
-            )
     return found
 
 
