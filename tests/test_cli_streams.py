@@ -60,14 +60,14 @@ def test_a_full_standard_output():
 def test_a_name_that_is_not_utf8(tmp_path):
     ending = "csv"
     stem = os.fsencode(tmp_path) + b"/caf\xe9"
-    names = {part: os.fsdecode(stem + b"." + part.encode()) for part in (ending, "m", "out", "none", "bad")}
+    names = {part: os.fsdecode(stem + b"." + part.encode()) for part in (ending, "m", "txt", "none", "bad")}
     try:
         Path(names[ending]).write_bytes((GOOD / f"data.{ending}").read_bytes())
     except OSError:
         pytest.skip("this file system takes only UTF-8")
     run = shell('"$@"', "train", names[ending], "--model", "linear", "-o", names["m"], "--json")
     assert run.returncode == 0 and run.stderr.count(b"\n") <= 1 and b"caf\\udce9.m" in run.stdout
-    assert shell('"$@"', "predict", names["m"], names[ending], "-o", names["out"]).returncode == 0
+    assert shell('"$@"', "predict", names["m"], names[ending], "-o", names["txt"]).returncode == 0
     Path(names["bad"]).write_text("a 1:x\n")
     for words, reason in (
         (("predict", names["none"], names[ending]), "caf\\udce9.none: no such file or directory"),
