@@ -55,6 +55,41 @@ def test_a_page_for_a_table_with_all_that_tables_have(folder, capsys):
     assert [p.name for p in folder.iterdir() if "partial" in p.name] == []
 
 
+@pytest.fixture
+def given(monkeypatch):
+    """What the command passes to `svmgsu.report`, which is interrupted."""
+    passed = {}
+
+    def stop(*_, **options):
+        passed.update(options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("svmgsu.reporting.report", stop)
+    return passed
+
+
+def test_the_command_trains_without_ignored_features_and_without_uncertainties(folder, given, capsys):
+    assert main(["report", "t.csv", "--groups", "star", "-o", "r.html"]) == 130
+    assert given["command"](["b"], True) == "svmgsu train t.csv --target class --ignore star,b"
+    command = given["command"]([], False)
+    assert command == "svmgsu train t.csv --target class --ignore star --exact a,b"
+    capsys.readouterr()
+    assert main([*command.split()[1:], "--set", "members=linear", "-o", "m.svmgsu"]) == 0
+    assert "2 exact" in capsys.readouterr().out
+
+
+def test_ids_that_repeat_and_codes_of_missing_values_are_cautions(folder, given, table):
+    odd = table.rename(columns={"star": "star_id"})
+    odd.loc[:3, "b"] = -999.0
+    odd.to_csv("odd.csv", index=False)
+    assert main(["report", "odd.csv", "-o", "r.html"]) == 130
+    said = " ".join(given["cautions"])
+    assert "star_id repeats: there are 45 different ones in 90 samples" in said and "-999" in said
+    assert "-999" not in " ".join(given["notes"])
+    assert main(["report", "odd.csv", "--groups", "star_id", "-o", "r.html"]) == 130
+    assert "repeats" not in " ".join(given["cautions"])
+
+
 def test_numbers_with_errors_are_a_regression(folder, table, capsys):
     table.assign(z=table["b"] * 2.0, z_err=0.1).drop(columns=["class"]).to_csv("z.csv", index=False)
     assert main(["report", "z.csv", "--target", "z", "--quick", "--json"]) == 0
