@@ -47,6 +47,9 @@ REFUSED = {
     ("x", "x_ci"): "1.645",
     ("x", "x_err", "x_std"): "errors",
     ("x", "x_err1"): "errors",
+    ("x", "x_err2"): "errors",
+    ("z", "x_err1"): "exact",
+    ("z", "x_err2"): "exact",
     ("z", "x_err"): "exact",
     ("z", "e_x"): "exact",
     ("z", "sigma_x"): "exact",
@@ -117,6 +120,12 @@ def test_what_is_not_clear_is_refused_with_the_option_that_helps(door, names, tm
             DOORS[door](table, tmp_path)
         said = str(error.value)
     assert REFUSED[names] in said
+
+
+@pytest.mark.parametrize("name", ["x_upper", "x_lo", "x_moe", "x_rms"])
+def test_what_may_be_a_value_is_one_where_there_is_no_other(name):
+    data = svmgsu.Gaussians.from_frame(pd.DataFrame({"z": VALUES, name: VALUES}))
+    assert data.feature_names_in_ == ["z", name] and data.cov is None
 
 
 def test_options_settle_what_is_not_clear():
