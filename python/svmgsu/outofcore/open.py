@@ -210,7 +210,7 @@ def _file_source(
         for name, given in beside.items():
             if given is not None:
                 raise ValueError(f"{name}: the format {kind} has no file of its own for it, got {given!r}")
-        return table_source(paths, None if format is None else kind, options)
+        return table_source(paths, kind, options)
     if options:
         raise TypeError(f"{next(iter(options))}: there is no such option for the format {kind}")
     columns: list[list[Any]] = [paths]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from ..data.gaussians import Gaussians, as_gaussians
 from ..io.arrays import map_array
 from ..io.cells import Cells
 from ..io.dataset import Dataset
-from ..io.files import damaged, extension, name_of
+from ..io.files import damaged, name_of
 from ..io.frames import is_frame
 from ..io.table_files import import_pyarrow
 from ..io.tables import TableReader
@@ -179,8 +178,8 @@ def _read_block(block: Any, number: int, psd: Psd) -> Piece:
     return dataset, given.get("sample_weight")
 
 
-def table_source(paths: list[str], format: str | None, options: dict[str, Any]) -> Source:
-    """Return tables with the same columns; `options` are those of `svmgsu.io.read_table`."""
+def table_source(paths: list[str], format: str, options: dict[str, Any]) -> Source:
+    """Return tables of a format with the same columns; `options` are those of `svmgsu.io.read_table`."""
     _table_reader(options)  # wrong options are refused before anything is read
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
 
@@ -188,7 +187,7 @@ def table_source(paths: list[str], format: str | None, options: dict[str, Any]) 
         reader = _table_reader(options)
         columns: list[str] = []
         for path in paths:
-            for cells in _batches(path, "." + format if format else extension(path), room):
+            for cells in _batches(path, format, room):
                 columns = columns or cells.columns
                 if sorted(cells.columns) != sorted(columns):
                     other = sorted(set(cells.columns) ^ set(columns))
@@ -204,13 +203,13 @@ def table_source(paths: list[str], format: str | None, options: dict[str, Any]) 
     return Source(name, pieces, paths)
 
 
-def _batches(path: str, ending: str, room: int) -> Iterator[Cells]:
+def _batches(path: str, format: str, room: int) -> Iterator[Cells]:
     """Yield the rows of a Parquet or Arrow file in batches of about `room` bytes, and none read ahead."""
     arrow = import_pyarrow()
     from pyarrow import dataset
 
-    with _arrow_errors(path, arrow):
-        table = dataset.dataset(path, format="parquet" if ending == ".parquet" else "ipc")
+    with damaged(path, "table"):
+        table = dataset.dataset(path, format="parquet" if format == "parquet" else "ipc")
         rows = max(1, min(room // (8 * max(1, len(table.schema))), MOST_ROWS))
         first = 0
         for batch in table.to_batches(
@@ -221,13 +220,3 @@ def _batches(path: str, ending: str, room: int) -> Iterator[Cells]:
             first += batch.num_rows
     if not first:
         yield Cells(table.schema.empty_table(), name_of(path), 0)
-
-
-@contextlib.contextmanager
-def _arrow_errors(path: str, arrow: Any) -> Iterator[None]:
-    """Turn Arrow's errors of damaged files into `FormatError`."""
-    try:
-        with damaged(path, "table"):
-            yield
-    except arrow.ArrowException as error:
-        raise _core.FormatError(f"{name_of(path)}: {' '.join(str(error).split())}") from None
