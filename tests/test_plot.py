@@ -254,6 +254,19 @@ def test_predictions_of_regressors_against_targets(named):
         plot.predictions(linear, data, target[:3])
 
 
+def test_the_members_of_a_pool_are_drawn(named):
+    ax = plot.pool(named[0])
+    pool = named[0].pool_
+    assert {text.get_text() for text in ax.get_yticklabels()} == set(pool.members)
+    points, line = ax.get_lines()
+    np.testing.assert_allclose(np.sort(points.get_xdata()), np.sort(pool.losses))
+    assert line.get_xdata()[0] == pool.loss
+    bars = [patch.get_width() for patch in ax.child_axes[0].patches]
+    np.testing.assert_allclose(sorted(bars), sorted([*pool.weights, *pool.fallback_weights]))
+    with pytest.raises(ValueError, match="model: expected a fitted GSUClassifier"):
+        plot.pool(svmgsu.GSUClassifier())
+
+
 @pytest.mark.parametrize("ending", ["svg", "pdf"])
 def test_the_same_figure_is_written_with_the_same_bytes(problem, tmp_path, ending):
     model, _, data, y = problem

@@ -203,6 +203,15 @@ def test_the_second_headline_says_which_precision_settles(found):
     assert again().endswith("would change their predicted class.")
 
 
+def test_members_of_the_pool_are_listed(found):
+    weights = [member.weight for member in found.pool]
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] > 0
+    page = found.to_html()
+    assert "What GSUClassifier learnt" in page
+    assert f'<th scope="row">{found.pool[0].name}</th>' in page
+
+
 def test_intervals_of_numbers_hold_what_they_say(regression):
     curve = regression.reliability
     for name in ("values only", "values + uncertainties"):

@@ -13,7 +13,7 @@ samples and their labels or targets, draws on `ax`, or on new axes, and returns 
 from .classification import boundary, histogram, reliability
 from .regression import predictions
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
-from .training import convergence
+from .training import convergence, pool
 
 __all__ = [
     "BLUE",
@@ -27,6 +27,7 @@ __all__ = [
     "boundary",
     "convergence",
     "histogram",
+    "pool",
     "predictions",
     "reliability",
 ]

@@ -145,6 +145,7 @@ def report(
         )
         pools = [t for t in trials if t.system.family == "pool" and t.predicted is not None]
         if pools:
+            found.pool = insight.pool_members(pools[-1])
             found.reliability = insight.reliability(problem, pools, folds)
             done()
             if pools[-1].system.uncertainties:

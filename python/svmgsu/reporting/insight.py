@@ -14,7 +14,7 @@ from ..metrics.reliability import calibration_error, reliability_bins
 from ..support.validation import FloatArray
 from .comparison import Folds, Trial, gathered
 from .problem import Problem
-from .result import FACTORS, Feature, Reliability, Remeasure
+from .result import FACTORS, Feature, PoolMember, Reliability, Remeasure
 from .systems import Effort, Fitted
 
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95)  # of intervals
@@ -22,6 +22,20 @@ LISTED = 10  # samples to measure again
 SETTLED = 0.9  # probability that the class is that of the true values
 CLOSE = 1 / 3  # of the present movement of a predicted number, likewise
 DRIFT = 0.2  # of a probability, or one standard deviation of a number: see `remeasure`
+
+
+def pool_members(trial: Trial) -> list[PoolMember]:
+    """Return the members of the pool with their weights and held-out losses, the heaviest first."""
+    weights: dict[str, list[float]] = {}
+    losses: dict[str, list[float]] = {}
+    for model in trial.models:
+        summary = model.pool_
+        for name, weight, loss in zip(summary.members, summary.weights, summary.losses, strict=True):
+            weights.setdefault(name, []).append(float(weight))
+            losses.setdefault(name, []).append(float(loss))
+    count = len(trial.models)
+    members = [PoolMember(name, sum(weights[name]) / count, float(np.mean(losses[name]))) for name in weights]
+    return sorted(members, key=lambda member: -member.weight)
 
 
 def reliability(problem: Problem, trials: list[Trial], folds: Folds) -> Reliability:

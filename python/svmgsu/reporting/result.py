@@ -113,6 +113,15 @@ class Remeasure:
 
 
 @dataclass
+class PoolMember:
+    """A member of the pool: its weight and its own held-out loss, averaged over the folds."""
+
+    name: str
+    weight: float
+    loss: float
+
+
+@dataclass
 class Report:
     """Hold what `svmgsu.report` found.
 
@@ -121,7 +130,7 @@ class Report:
     name what may make the answer wrong: leaks, ids, sorted targets, constant columns. `expected_changes` is
     the fraction of samples whose predicted class would change if all were measured exactly (for a regression,
     the root mean square by which predictions would move), and `remeasure` lists those that change most.
-    `reliability` has predicted against observed frequencies; `notes` say what was left out, and why.
+    `pool` has the pool's members, `reliability` predicted against observed frequencies; `notes` say what was left out, and why.
     """
 
     task: str
@@ -136,6 +145,7 @@ class Report:
     reliability: Reliability | None = None
     expected_changes: float | None = None
     remeasure: list[Remeasure] = field(default_factory=list)
+    pool: list[PoolMember] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     settings: dict[str, object] = field(default_factory=dict)
     seconds: float | None = None
