@@ -130,7 +130,8 @@ class Report:
     name what may make the answer wrong: leaks, ids, sorted targets, constant columns. `expected_changes` is
     the fraction of samples whose predicted class would change if all were measured exactly (for a regression,
     the root mean square by which predictions would move), and `remeasure` lists those that change most.
-    `pool` has the pool's members, `reliability` predicted against observed frequencies; `notes` say what was left out, and why.
+    `pool` has the pool's members, `reliability` predicted against observed frequencies; `notes` say what was
+    left out, and why.
     """
 
     task: str
