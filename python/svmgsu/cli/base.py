@@ -20,6 +20,7 @@ from ..io.files import shown
 from ..io.output import check_apart, check_output, named
 from ..support.arrays import plain
 from ..support.errors import SPELLING
+from ..support.types import Cell, Fields
 
 EXIT_CODES = "Exit codes: 0 success, 1 wrong data or files (one line on stderr says which), 2 wrong usage."
 # Options of tables, which have a flag each; others of a reader are given as --read NAME=VALUE.
@@ -120,7 +121,7 @@ def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
         return BAD_DATA
 
 
-def _option(name: str, value: Any) -> str:
+def _option(name: str, value: object) -> str:
     """Write an argument of the library as an option of the shell, for messages."""
     if isinstance(value, dict):
         value = ",".join(f"{key}={item}" for key, item in value.items())
@@ -202,7 +203,7 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
             check_output(path)
 
 
-def show(args: argparse.Namespace, facts: dict[str, Any], text: str, *, taken: bool = False) -> None:
+def show(args: argparse.Namespace, facts: Fields, text: str, *, taken: bool = False) -> None:
     """Print facts as JSON or as text; on stderr where stdout is `taken` by a file."""
     stream = sys.stderr if taken else sys.stdout
     if args.json:
@@ -227,7 +228,7 @@ def by_label(option: str, wanted: str, text: str, classes: Sequence[Any]) -> dic
     return found
 
 
-def value_of(text: str) -> Any:
+def value_of(text: str) -> Cell:
     """Read a value of an option: a number, a list, none, true or false as in Python, or else a word."""
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
@@ -245,7 +246,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def _number(kind: type, wanted: str, fits: Callable[[Any], bool]) -> Callable[[str], Any]:
     """Make a type of argparse that reads numbers of which `fits` is true."""
 
-    def read(text: str) -> Any:
+    def read(text: str) -> Cell:
         try:
             value = kind(text)
         except ValueError:

@@ -29,7 +29,16 @@ from ..models.files import parse
 from ..models.regressor import RegressionModel
 from ..support.arrays import dense
 from ..support.memory import require_memory
-from ..support.validation import Array, FloatArray, as_float_array, check_finite, check_positive
+from ..support.types import Fields, Fitted
+from ..support.validation import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    Matrix,
+    as_float_array,
+    check_finite,
+    check_positive,
+)
 from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive
 from .data import SMALL, SMALL_FILE, check_streams, size_of
 
@@ -117,7 +126,7 @@ def _train(args: argparse.Namespace) -> None:
     threads = args.threads or (1 if small else None)
     with about(args.means, args.labels, args.cov):
         if args.t == 2:
-            model: Any = train_kernel(data, y, gamma=args.g, lam=args.l, threads=args.threads)
+            model: Fitted = train_kernel(data, y, gamma=args.g, lam=args.l, threads=args.threads)
             model.cov_mat_type_ = TYPES[args.d]
             model.save(args.model)
         else:
@@ -156,7 +165,7 @@ def _predict(args: argparse.Namespace) -> None:
     X = dataset.data.mean
     _fit_to_width(args, model, X.shape[1])
     threads = args.threads or (1 if X.shape[0] * X.shape[1] < SMALL else None)
-    of_linear: dict[str, Any] = {} if isinstance(model, KernelModel) else {"threads": threads}
+    of_linear: Fields = {} if isinstance(model, KernelModel) else {"threads": threads}
     scores, proba = model.decision_function(X, **of_linear), model.predict_proba(X, **of_linear)
     labels = model.classes_[np.where(scores < 0, 0, 1)]
     found = None
@@ -199,7 +208,7 @@ def _read(
     return dataset
 
 
-def _fit_to_width(args: argparse.Namespace, model: Any, features: int) -> None:
+def _fit_to_width(args: argparse.Namespace, model: Fitted, features: int) -> None:
     """Cut the model to the features of the data, or add zeros, as the authors' program does."""
     own = model.n_features_in_
     if own == features:
@@ -214,7 +223,7 @@ def _fit_to_width(args: argparse.Namespace, model: Any, features: int) -> None:
 
 
 def _measures(
-    args: argparse.Namespace, truth: Array, model: Any, scores: Array, proba: Array, predicted: Array
+    args: argparse.Namespace, truth: Array, model: Fitted, scores: Array, proba: Array, predicted: Array
 ) -> Any:
     """Measure what -t and -m ask for."""
     y = truth if model.classes_.dtype.kind in "biuf" else truth.astype(np.str_)
@@ -257,7 +266,7 @@ class KernelModel:
     def calibration_(self) -> tuple[Calibration, ...]:
         return (Calibration.from_platt(self.platt_),)
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return f of each row of X."""
         X = as_float_array(X, "X", (2,))
         check_finite(X, "X")
@@ -268,7 +277,7 @@ class KernelModel:
         ]
         return np.concatenate([np.empty(0), *parts]) + self.intercept_
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """Return (P(-1), P(+1)) of each row of X."""
         positive = self.calibration_[0].probability(self.decision_function(X), np.zeros(len(X)))
         return np.column_stack([1 - positive, positive])
@@ -288,7 +297,7 @@ class KernelModel:
 
 
 def train_kernel(
-    X: Any, y: Array, cov: Any = None, *, gamma: float, lam: float, threads: int | None = None
+    X: ArrayLike, y: Array, cov: ArrayLike = None, *, gamma: float, lam: float, threads: int | None = None
 ) -> KernelModel:
     """Train on images φ(x_i) of the means with isotropic noise N(φ(x_i), σ_i²I), which is linear there.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..data.columns import Columns
+from ..support.types import Fields
 from .base import add_json, show
 from .data import add_data_options, read_data
 from .models import describe_model, load_model
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     if args.data is None:
-        facts: dict[str, Any] = {name.replace("_", " "): value for name, value in _core.config().items()}
+        facts: Fields = {name.replace("_", " "): value for name, value in _core.config().items()}
     elif _is_model(args.data):
         model, table = load_model(args.data)
         facts = describe_model(model) | {f"table: {name}": value for name, value in table.items()}
@@ -67,10 +68,10 @@ def _is_model(path: str) -> bool:
         return "svmgsu.npy" in archive.namelist()
 
 
-def _describe_data(args: argparse.Namespace) -> dict[str, Any]:
+def _describe_data(args: argparse.Namespace) -> Fields:
     dataset, _ = read_data(args, task="optional")
     data = dataset.data
-    facts: dict[str, Any] = {
+    facts: Fields = {
         "samples": len(data),
         "features": data.shape[1],
         "numbers": str(data.mean.dtype),
@@ -100,7 +101,7 @@ def describe_columns(found: Columns) -> list[dict[str, str]]:
     return [{"column": c, "use": use, "uncertainty": text} for c, use, text in shown]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {number}" for name, number in value.items())
     if isinstance(value, (list, tuple)):

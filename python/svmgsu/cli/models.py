@@ -20,7 +20,8 @@ from ..models.classifier import Model
 from ..models.files import load
 from ..models.regressor import RegressionModel
 from ..support.labels import check_prior
-from ..support.validation import Array, FloatArray, is_sparse
+from ..support.types import Fields, Fitted
+from ..support.validation import Array, FloatArray, Matrix, is_sparse
 from .base import UsageError, by_label, value_of
 from .data import Progress, is_small
 
@@ -45,11 +46,11 @@ class Values(NamedTuple):
     std: FloatArray | None
 
 
-def is_regression(model: Any) -> bool:
+def is_regression(model: Fitted) -> bool:
     return not hasattr(model, "classes_")
 
 
-def is_linear(model: Any) -> bool:
+def is_linear(model: Fitted) -> bool:
     return isinstance(model, (Model, RegressionModel))
 
 
@@ -62,10 +63,10 @@ def estimator_class(model: str, task: str) -> type[Any]:
     return found
 
 
-def parse_settings(texts: list[str] | None, kind: type[Any]) -> dict[str, Any]:
+def parse_settings(texts: list[str] | None, kind: type[Any]) -> Fields:
     """Read `--set NAME=VALUE` as arguments of an estimator."""
     known = list(inspect.signature(kind).parameters)
-    found: dict[str, Any] = {}
+    found: Fields = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals:
@@ -76,7 +77,7 @@ def parse_settings(texts: list[str] | None, kind: type[Any]) -> dict[str, Any]:
     return found
 
 
-def fit(args: argparse.Namespace, dataset: Dataset, task: str) -> Any:
+def fit(args: argparse.Namespace, dataset: Dataset, task: str) -> Fitted:
     """Train the model that `svmgsu train` asks for."""
     kind = estimator_class(args.model, task)
     settings = parse_settings(args.set, kind)
@@ -87,7 +88,7 @@ def fit(args: argparse.Namespace, dataset: Dataset, task: str) -> Any:
         if dataset.groups is not None:
             raise UsageError("--groups: linear models make no use of groups")
         return _fit_linear(args, kind, settings, dataset, task)
-    data: Any = dataset.data
+    data: Matrix = dataset.data
     if args.memory is None and is_sparse(data.mean):
         if data.shape[0] * data.shape[1] > MOST_DENSE:
             raise ValueError("X: sparse and large; --model linear takes it")
@@ -100,16 +101,16 @@ def fit(args: argparse.Namespace, dataset: Dataset, task: str) -> Any:
 
 
 def _fit_linear(
-    args: argparse.Namespace, kind: type[Any], settings: dict[str, Any], dataset: Dataset, task: str
+    args: argparse.Namespace, kind: type[Any], settings: Fields, dataset: Dataset, task: str
 ) -> Model | RegressionModel:
     """Train a linear model of standardised features; its weights are in the units of the table."""
     from sklearn.preprocessing import StandardScaler
 
     from ..estimators.propagate import Propagate
 
-    data: Any = dataset.data
-    more: dict[str, Any] = {"y_std": dataset.y_std} if task == "regression" else {}
-    y: Any = dataset.y
+    data: Matrix = dataset.data
+    more: Fields = {"y_std": dataset.y_std} if task == "regression" else {}
+    y: Matrix = dataset.y
     if dataset.classes is not None and y is not None:
         y = {label: y[:, k] for k, label in enumerate(dataset.classes.tolist())}
     with Progress(args, "training"):
@@ -129,7 +130,7 @@ def _fit_linear(
     return model
 
 
-def save_model(path: str, model: Any, table: dict[str, Any]) -> None:
+def save_model(path: str, model: Fitted, table: Fields) -> None:
     """Write a model together with what is to be known of tables: target, ids and errors."""
     content = streams.BytesIO()
     model.save(content)
@@ -144,7 +145,7 @@ def save_model(path: str, model: Any, table: dict[str, Any]) -> None:
         file.write(content.getvalue())
 
 
-def load_model(path: str, prior: str | None = None) -> tuple[Any, dict[str, Any]]:
+def load_model(path: str, prior: str | None = None) -> tuple[Any, Fields]:
     """Read a model and what it remembers of the table that it was trained on."""
     content = read_bytes(path)
     named = streams.BytesIO(content)
@@ -164,7 +165,7 @@ def load_model(path: str, prior: str | None = None) -> tuple[Any, dict[str, Any]
     return model, _table_of(content, path)
 
 
-def _table_of(content: bytes, path: str) -> dict[str, Any]:
+def _table_of(content: bytes, path: str) -> Fields:
     text: bytes | str = ""
     if content.startswith(b"PK"):
         with zipfile.ZipFile(streams.BytesIO(content)) as archive:
@@ -181,7 +182,7 @@ def _table_of(content: bytes, path: str) -> dict[str, Any]:
     return found
 
 
-def predict_classes(args: argparse.Namespace, model: Any, data: Any) -> Predictions:
+def predict_classes(args: argparse.Namespace, model: Fitted, data: object) -> Predictions:
     """Predict labels, decision values and probabilities, with the samples' uncertainties if they have any."""
 
     def one(part: Gaussians) -> Predictions:
@@ -194,7 +195,7 @@ def predict_classes(args: argparse.Namespace, model: Any, data: Any) -> Predicti
     return Predictions(*_over(args, data, one))
 
 
-def predict_values(args: argparse.Namespace, model: Any, data: Any) -> Values:
+def predict_values(args: argparse.Namespace, model: Fitted, data: object) -> Values:
     """Predicted numbers and their standard deviations; those of linear models come from uncertainties."""
 
     def one(part: Gaussians) -> Values:
@@ -205,7 +206,7 @@ def predict_values(args: argparse.Namespace, model: Any, data: Any) -> Values:
     return Values(*_over(args, data, one))
 
 
-def _over(args: argparse.Namespace, data: Any, one: Any) -> tuple[Any, ...]:
+def _over(args: argparse.Namespace, data: Any, one: Matrix) -> tuple[Any, ...]:
     """Apply `one` to all samples, or to one block after another, and join what it gives."""
     with Progress(args, "predicting"):
         if isinstance(data, Gaussians):
@@ -214,14 +215,14 @@ def _over(args: argparse.Namespace, data: Any, one: Any) -> tuple[Any, ...]:
     return tuple(None if part[0] is None else np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def scatter_of(model: Any) -> float | None:
+def scatter_of(model: Fitted) -> float | None:
     """Return the scatter that uncertainties do not explain; pools have it in their std."""
     return float(model.scatter_) if isinstance(model, RegressionModel) and model.scatter_ >= 0 else None
 
 
-def describe_model(model: Any) -> dict[str, Any]:
+def describe_model(model: Fitted) -> Fields:
     """Facts about a fitted model."""
-    facts: dict[str, Any] = {"model": type(model).__name__, "features": int(model.n_features_in_)}
+    facts: Fields = {"model": type(model).__name__, "features": int(model.n_features_in_)}
     if isinstance(model, (Model, RegressionModel)):
         facts["model"] = "linear regression" if is_regression(model) else "linear classifier"
     if not is_regression(model):
@@ -235,6 +236,6 @@ def describe_model(model: Any) -> dict[str, Any]:
     return facts | {"probabilities": model.calibration_ is not None, "prior": prior}
 
 
-def feature_names(model: Any) -> list[str] | None:
+def feature_names(model: Fitted) -> list[str] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(map(str, names))

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from ..io.output import replacing
+from ..support.types import Fitted
 from .base import UsageError, about, check_outputs, count, fraction
 from .data import Progress, add_data_options, check_streams, read_like
 from .models import feature_names, is_regression, load_model
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
     plt.close(figure)
 
 
-def _draw(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
+def _draw(args: argparse.Namespace, model: Fitted, dataset: Any) -> Any:
     from .. import plot
 
     data, y = dataset.data, dataset.y
@@ -87,7 +88,7 @@ def _draw(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     return plot.reliability(model, shown, y, class_=class_, bins=args.bins or 10)
 
 
-def _class_of(args: argparse.Namespace, model: Any) -> Any:
+def _class_of(args: argparse.Namespace, model: Fitted) -> Any:
     if args.class_ is None:
         return None
     labels = {str(label): label for label in model.classes_.tolist()}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
 
 import numpy as np
 
 from ..data.columns import listed
 from ..data.leaks import telling_features
 from ..io.dataset import Dataset
+from ..support.types import Fields, Fitted
 from .base import UsageError, about, add_json, check_outputs, show
 from .data import add_data_options, add_task, read_data, stem, table_options
 from .models import MODELS, describe_model, fit, is_linear, is_regression, save_model
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
     with about(args.data, args.labels, args.cov):
         model = fit(args, dataset, task)
     save_model(args.output, model, table_options(args, dataset))
-    facts: dict[str, Any] = {"file": args.output, "samples": len(dataset.data), "task": task}
+    facts: Fields = {"file": args.output, "samples": len(dataset.data), "task": task}
     facts |= describe_model(model)
     if is_linear(model):
         facts |= {"objective": model.objective_, "gap": model.gap_, "status": model.status_}
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
     show(args, facts, _text(args, facts, dataset, model), taken=args.output == "-")
 
 
-def _text(args: argparse.Namespace, facts: dict[str, Any], dataset: Dataset, model: Any) -> str:
+def _text(args: argparse.Namespace, facts: Fields, dataset: Dataset, model: Fitted) -> str:
     features = facts["features"]
     read = f"{facts['samples']} samples, {features} feature{'s' * (features != 1)}"
     if dataset.columns is None:
@@ -110,7 +110,7 @@ def _text(args: argparse.Namespace, facts: dict[str, Any], dataset: Dataset, mod
     return "\n".join([*lines, f"{facts['seconds']:.1f} s: {facts['file']}"])
 
 
-def _target(dataset: Dataset, model: Any) -> str:
+def _target(dataset: Dataset, model: Fitted) -> str:
     """Say what the target was taken for, which the user may want to correct by --task."""
     if is_regression(model):
         y = np.asarray(dataset.y, dtype=np.float64)

@@ -15,12 +15,13 @@ from ..estimators.linear import LinearSVMGSU, LinearSVRGSU
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
 from ..support.errors import counted_from
+from ..support.types import Fitted, Lazy
 from ..support.validation import ArrayLike
 from .shards import aligned_blocks, is_dask, is_dask_frame, read_block, row_blocks
 from .training import TIMEOUT, read_problem
 
 
-def predict(model: Any, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+def predict(model: Fitted, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Lazy:
     """Return the class, or the value, of each row of a Dask array or data frame X, as a lazy Dask array.
 
     `model` is a model or a fitted estimator; `cov` and `std` are collections with the rows of X.
@@ -28,17 +29,17 @@ def predict(model: Any, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = No
     return _lazy(model, "predict", X, cov, std)
 
 
-def predict_proba(model: Any, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+def predict_proba(model: Fitted, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Lazy:
     """Return the probabilities of the classes of `model` for the rows of X, as `predict` does."""
     return _lazy(model, "predict_proba", X, cov, std)
 
 
-def decision_function(model: Any, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+def decision_function(model: Fitted, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Lazy:
     """Return the decision values of `model` for the rows of X, as `predict` does."""
     return _lazy(model, "decision_function", X, cov, std)
 
 
-def _lazy(model: Any, method: str, X: Any, cov: ArrayLike, std: ArrayLike) -> Any:
+def _lazy(model: Any, method: str, X: Lazy, cov: ArrayLike, std: ArrayLike) -> Any:
     local = model.to_local() if hasattr(model, "to_local") else model
     if not is_dask(X):
         return getattr(local, method)(X, cov=cov, std=std)
@@ -63,7 +64,7 @@ def _lazy(model: Any, method: str, X: Any, cov: ArrayLike, std: ArrayLike) -> An
 
 
 def _predict_block(
-    model: Any,
+    model: Fitted,
     method: str,
     X: ArrayLike,
     cov: ArrayLike,
@@ -89,24 +90,24 @@ class _OnCluster:
     client: Client | None = None
     timeout: float | None = TIMEOUT
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, cov: ArrayLike, std: ArrayLike, **more: Any) -> Any:
+    def _fit(self, X: ArrayLike, y: ArrayLike, cov: ArrayLike, std: ArrayLike, **more: object) -> Fitted:
         options = self._options()  # type: ignore[attr-defined]
         problem = read_problem(self.client, self.timeout, X, y, cov, options, std=std, **more)
         self._train(problem)  # type: ignore[attr-defined]
         keep_names(self, problem.source, reset=True)
         return self
 
-    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Lazy:
         """Return the class or value of each row of X, as a lazy array for collections."""
         return predict(self, X, cov, std)
 
-    def to_local(self) -> Any:
+    def to_local(self) -> Fitted:
         """Return the same estimator for samples in memory, without the cluster."""
         local = self._local_kind(**self.get_params(deep=False))  # type: ignore[attr-defined]
         vars(local).update({name: value for name, value in vars(self).items() if name.endswith("_")})
         return local
 
-    def __sklearn_clone__(self) -> Any:
+    def __sklearn_clone__(self) -> Fitted:
         made = super().__sklearn_clone__()  # type: ignore[misc]
         made.client, made.timeout = self.client, self.timeout
         return made
@@ -139,17 +140,17 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
         cov: ArrayLike = None,
         std: ArrayLike = None,
         sample_weight: ArrayLike = None,
-    ) -> Any:
+    ) -> Fitted:
         """Train on a Dask array or data frame X; see `svmgsu.dask.train`."""
         return self._fit(X, y, cov, std, sample_weight=sample_weight)
 
     def decision_function(  # type: ignore[override]
         self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None
-    ) -> Any:
+    ) -> Lazy:
         """Return decision values of the rows of X, as a lazy array for collections."""
         return decision_function(self, X, cov, std)
 
-    def predict_proba(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
+    def predict_proba(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Lazy:
         """Return class probabilities of the rows of X, as a lazy array for collections."""
         return predict_proba(self, X, cov, std)
 
@@ -167,6 +168,6 @@ class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):  # type: ignore[misc]
         std: ArrayLike = None,
         y_std: ArrayLike = None,
         sample_weight: ArrayLike = None,
-    ) -> Any:
+    ) -> Fitted:
         """Train on a Dask array or data frame X; see `svmgsu.dask.train`."""
         return self._fit(X, y, cov, std, y_std=y_std, sample_weight=sample_weight)

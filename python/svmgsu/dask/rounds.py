@@ -13,6 +13,7 @@ from typing import Any
 
 from distributed import CancelledError, Client, KilledWorker, get_client, get_worker, wait
 
+from ..support.types import Lazy
 from ..support.validation import check_positive
 
 LOST = ("lost", "cancelled")
@@ -39,12 +40,12 @@ class Shard:
     bundle: Bundle
 
 
-def each_of(task: Callable[..., Any], shards: list[Any], *args: list[Any]) -> list[Any]:
+def each_of(task: Callable[..., Any], shards: list[Lazy], *args: list[Lazy]) -> list[Lazy]:
     """Task: call `task` with each shard of a bundle and its own arguments."""
     return [task(shard, *own) for shard, *own in zip(shards, *args, strict=True)]
 
 
-def collected(*shards: Any) -> list[Any]:
+def collected(*shards: object) -> list[Lazy]:
     """Task: make a bundle of shards, which are not copied."""
     return list(shards)
 
@@ -56,7 +57,7 @@ class Rounds:
         self.client = client
         self.timeout = None if timeout is None else check_positive(timeout, "timeout")
 
-    def ask(self, task: Callable[..., Any], shards: Sequence[Shard], *args: Sequence[Any]) -> list[Any]:
+    def ask(self, task: Callable[..., Any], shards: Sequence[Shard], *args: Sequence[Any]) -> list[Lazy]:
         """Return task(shard, argument, ...) of each shard, with its own arguments, in their order."""
         bundles, futures = self._submit(task, shards, args)
         names, sources = [], []
@@ -64,7 +65,7 @@ class Rounds:
             shown = [f"samples {shards[k].first} to {shards[k].last - 1}" for k in members]
             names.append(_some(shown, ", ") + f" at {bundle.worker}")
             sources.append(bundle.future)
-        responses: list[Any] = [None] * len(shards)
+        responses: list[Lazy] = [None] * len(shards)
         for (_, members), found in zip(bundles, self.gather(futures, names, sources), strict=True):
             for k, response in zip(members, found, strict=True):
                 responses[k] = response
@@ -82,7 +83,7 @@ class Rounds:
 
     def _submit(
         self, task: Callable[..., Any], shards: Sequence[Shard], args: Sequence[Sequence[Any]]
-    ) -> tuple[list[tuple[Bundle, list[int]]], list[Any]]:
+    ) -> tuple[list[tuple[Bundle, list[int]]], list[Lazy]]:
         """Submit one task per bundle; return the bundles with the positions of their shards, and the futures.
 
         A task goes where its bundle is by itself, being far smaller. One that names its worker would wait for
@@ -98,8 +99,8 @@ class Rounds:
         return list(members.items()), futures
 
     def gather(
-        self, futures: list[Any], names: Sequence[str], sources: Sequence[Any] | None = None
-    ) -> list[Any]:
+        self, futures: list[Lazy], names: Sequence[str], sources: Sequence[Any] | None = None
+    ) -> list[Lazy]:
         """Return the results of tasks, whose errors are raised as they are.
 
         `names` says what each task is about, and `sources` are the futures that it depends on, for messages.

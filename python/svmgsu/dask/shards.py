@@ -13,23 +13,24 @@ from ..data.gaussians import Gaussians
 from ..io.frames import read_frame
 from ..outofcore.shards import group_rows
 from ..support.errors import counted_from
-from ..support.validation import Array
+from ..support.types import Lazy
+from ..support.validation import Array, ArrayLike
 from .rounds import Bundle, Rounds, Shard, collected, workers_of
 
 PARTS = 4  # that the samples of a worker are cut into at least
 
 
-def is_dask(given: Any) -> bool:
+def is_dask(given: ArrayLike) -> bool:
     """Return whether something is a Dask array, data frame or series."""
     return bool(dask.is_dask_collection(given))
 
 
-def is_dask_frame(given: Any) -> bool:
+def is_dask_frame(given: ArrayLike) -> bool:
     """Return whether a Dask collection is a data frame or series."""
     return hasattr(given, "npartitions") and hasattr(given, "map_partitions")
 
 
-def row_blocks(given: Any, name: str) -> list[Any]:
+def row_blocks(given: Lazy, name: str) -> list[Any]:
     """Return the blocks of rows of a collection as delayed objects."""
     if not is_dask(given):
         raise TypeError(f"{name}: expected a Dask array or data frame, got {type(given).__name__}")
@@ -40,7 +41,7 @@ def row_blocks(given: Any, name: str) -> list[Any]:
     return list(given.to_delayed().reshape(-1))
 
 
-def aligned_blocks(given: Any, X: Any, name: str) -> list[Any]:
+def aligned_blocks(given: Lazy, X: Lazy, name: str) -> list[Any]:
     """Return the blocks of rows of `cov` or `std` beside those of X; None for each if there is none."""
     blocks = row_blocks(X, "X")
     if given is None:
@@ -58,7 +59,7 @@ def aligned_blocks(given: Any, X: Any, name: str) -> list[Any]:
     return found
 
 
-def read_block(X: Any, cov: Any, std: Any) -> Gaussians | None:
+def read_block(X: Lazy, cov: Lazy, std: Lazy) -> Gaussians | None:
     """Return the samples of a block, with columns of a data frame paired by their names; None if empty."""
     if not len(X):
         return None
@@ -67,7 +68,7 @@ def read_block(X: Any, cov: Any, std: Any) -> Gaussians | None:
     return Gaussians(X, cov, std=std)
 
 
-def read_column(values: Any) -> Array:
+def read_column(values: ArrayLike) -> Array:
     """Return the labels, targets or weights of a block."""
     array = np.asarray(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -133,7 +134,7 @@ class Shards:
         The shards, in the order of the data.
     """
 
-    def __init__(self, rounds: Rounds, X: Any, cov: Any = None, std: Any = None) -> None:
+    def __init__(self, rounds: Rounds, X: Lazy, cov: Lazy = None, std: Lazy = None) -> None:
         self.rounds = rounds
         parts = [row_blocks(X, "X"), aligned_blocks(cov, X, "cov"), aligned_blocks(std, X, "std")]
         self.blocks = list(zip(*parts, strict=True))
@@ -178,7 +179,7 @@ class Shards:
             bundles[home] = Bundle(made, home)
         return [Shard(*span, bundles[home]) for span, home in zip(spans, homes, strict=True)]
 
-    def _task(self, first: int, last: int) -> Any:
+    def _task(self, first: int, last: int) -> Lazy:
         """Return the samples `first` to `last` as a delayed object: those of a block are read where it is."""
         parts = []
         for start, end, block in zip(self.starts[:-1], self.starts[1:], self.blocks, strict=True):
@@ -187,11 +188,11 @@ class Shards:
                 parts.append(delayed(read_rows, pure=False)(block, start, *rows))
         return parts[0] if len(parts) == 1 else delayed(join, pure=False)(parts)
 
-    def _computed(self, tasks: list[Any]) -> list[Any]:
+    def _computed(self, tasks: list[Lazy]) -> list[Lazy]:
         futures = self.rounds.client.compute(tasks)
         return self.rounds.gather(futures, [f"block {k} of the rows" for k in range(len(futures))])
 
-    def column(self, given: Any, name: str) -> Array | None:
+    def column(self, given: ArrayLike, name: str) -> Array | None:
         """Return the labels, targets or weights of all samples, on the client."""
         if given is None:
             return None

@@ -19,6 +19,7 @@ from ..outofcore import shards as solver
 from ..outofcore.training import DataSource
 from ..support.labels import Copies, check_labels, check_weights
 from ..support.losses import Task as TaskName
+from ..support.types import Lazy
 from ..support.validation import Array, ArrayLike, FloatArray, is_sparse
 from .rounds import Rounds, client_of, threads_here
 from .shards import Shards
@@ -70,7 +71,7 @@ class DaskSource(DataSource):
         return np.concatenate(mean), np.concatenate(variance)
 
 
-def solver_shard(data: Gaussians, targets: Any, weights: Any, task: TaskName, scale: float) -> solver.Shard:
+def solver_shard(data: Gaussians, targets: Lazy, weights: Lazy, task: TaskName, scale: float) -> solver.Shard:
     """Task: return a shard for the solver, with covariances times `scale`; its arrays are not copied."""
     return solver.Shard(data.scale_cov(scale), targets, weights, task, threads=threads_here())
 
@@ -92,7 +93,7 @@ def digests_of(data: Gaussians, group: int) -> list[str]:
 
 
 def read_problem(
-    client: Any,
+    client: object,
     timeout: float | None,
     X: ArrayLike,
     y: ArrayLike,
@@ -115,7 +116,7 @@ def read_problem(
 
 
 def train(
-    client: Any,
+    client: Lazy,
     X: ArrayLike,
     y: ArrayLike,
     cov: ArrayLike = None,
@@ -125,7 +126,7 @@ def train(
     sample_weight: ArrayLike = None,
     timeout: float | None = TIMEOUT,
     start: Any = None,
-    **options: Any,
+    **options: Lazy,
 ) -> Any:
     """Train a linear classifier or regression on a cluster.
 

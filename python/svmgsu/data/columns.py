@@ -6,9 +6,10 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-Errors = dict[str, Any]  # {what it is: column}; {standard deviation: number} for one that all rows share
+from ..support.types import Fields
+
+Errors = Fields  # {what it is: column}; {standard deviation: number} for one that all rows share
 
 
 class ColumnError(ValueError):

@@ -7,11 +7,10 @@ and variance are taken (`asymmetric_bars`). Which columns belong together, `data
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from ..support.validation import Array, FloatArray, as_float_array, check_choice
+from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_choice
 from .columns import Errors
 from .frames import LOWER, LOWER_BOUND, STD, UPPER, UPPER_BOUND
 
@@ -19,7 +18,7 @@ UNITS = ("same", "relative", "linear of log10", "linear of log")
 CENTRES = ("median", "mode", "mean")
 
 
-def check_centre(asymmetric: Any) -> str:
+def check_centre(asymmetric: object) -> str:
     """Check how upper and lower errors are read; "split-normal" is another word for "mode"."""
     centre = "mode" if asymmetric == "split-normal" else asymmetric
     check_choice(centre, "asymmetric", CENTRES)
@@ -31,7 +30,7 @@ def combine(
     bars: Callable[[str, str], Array],
     centre: str,
     unit: FloatArray | float = 1.0,
-    floor: Any = None,
+    floor: ArrayLike = None,
 ) -> tuple[FloatArray | None, FloatArray]:
     """Return how far the mean moves (or None) and the variance, by the uncertainties of the columns `found`.
 
@@ -96,7 +95,7 @@ def bar_unit(means: Array, units: str) -> FloatArray | float:
     return np.asarray(10.0**-x / np.log(10) if units == "linear of log10" else np.exp(-x))
 
 
-def raised(bars: Array, floor: Any) -> FloatArray:
+def raised(bars: Array, floor: ArrayLike) -> FloatArray:
     """Return errors (l, n) of at least `floor`: a number, one for each feature, or "smallest"."""
     bars = bars.astype(np.float64)
     if isinstance(floor, str):

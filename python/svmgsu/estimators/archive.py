@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import _core
 from ..models.classifier import label_texts, labels_from_texts
+from ..support.types import Cell, Fields, Fitted
 from ..support.validation import Array
 
 FORMAT = "svmgsu-model"
@@ -27,7 +28,7 @@ SETTINGS = (type(None), bool, int, float, str)  # types of parameters that are k
 NOT_SAVED = {"saved": False}  # metadata of fields that only a fit needs
 
 
-def save(estimator: Any, path: Any) -> None:
+def save(estimator: Fitted, path: Any) -> None:
     """Write a fitted pool to `path`, completely or not at all."""
     from ..io.arrays import refuse_packed
     from ..io.output import replacing
@@ -52,7 +53,7 @@ def save(estimator: Any, path: Any) -> None:
         np.savez(file, svmgsu=np.array(text), **arrays)  # type: ignore[arg-type]
 
 
-def _packed(value: Any, name: str, arrays: dict[str, Array]) -> Any:
+def _packed(value: object, name: str, arrays: dict[str, Array]) -> Cell:
     """Return what JSON can hold of a value, and put its arrays into `arrays`."""
     if dataclasses.is_dataclass(value):
         value = {"class": type(value).__name__, **{key: getattr(value, key) for key in _fields(type(value))}}
@@ -97,7 +98,7 @@ class Archive:
         if version != VERSION:
             raise _core.FormatError(f"{name}: version: {version}; this svmgsu reads version {VERSION}")
 
-    def wrong(self, place: str, wanted: str, got: Any) -> _core.FormatError:
+    def wrong(self, place: str, wanted: str, got: object) -> _core.FormatError:
         """Return an error that names the place, what was expected there and what is there."""
         shown = repr(got)
         shown = shown if len(shown) <= 80 else shown[:77] + "..."
@@ -125,7 +126,7 @@ class Archive:
             raise self.wrong(place, annotation, tree)
         return found
 
-    def _object(self, tree: dict[str, Any], words: list[str], place: str) -> Any:
+    def _object(self, tree: Fields, words: list[str], place: str) -> Any:
         kind: Any = self.classes[tree["class"]]
         fields = _fields(kind)
         if not {base.__name__ for base in kind.__mro__} & set(words) or set(tree) != {"class", *fields}:
@@ -137,7 +138,7 @@ class Archive:
             raise _core.FormatError(f"{self.name}: {place}: {error}") from None
         return found
 
-    def _array(self, tree: dict[str, Any], place: str) -> Array:
+    def _array(self, tree: Fields, place: str) -> Array:
         name = tree["array"]
         found = self.arrays.get(name) if isinstance(name, str) else None
         if found is None or found.dtype not in (np.float64, np.int64, np.bool_):
@@ -154,13 +155,13 @@ def _below(kind: Any) -> Iterator[Any]:
         yield from _below(one)
 
 
-def load(path: Any, name: str) -> Any:
+def load(path: Any, name: str) -> Fitted:
     """Read the pool in a file that messages call `name`."""
     from .pool import classifier, mixture, regressions, regressor, samples, weights
 
     known = [samples.Inputs, samples.StandardErrors, mixture.Mixture, regressions.Features]
     archive = Archive(path, name, [*known, weights.Gate, weights.PoolSummary, *_below(weights.Member)])
-    kinds: dict[str, Any] = {
+    kinds: Fields = {
         "GSUClassifier": classifier.GSUClassifier,
         "GSURegressor": regressor.GSURegressor,
     }

@@ -20,7 +20,16 @@ from ..io.frames import table_for_fit
 from ..support.arrays import roots
 from ..support.memory import require_memory
 from ..support.parallel import thread_count
-from ..support.validation import Array, FloatArray, as_generator, check_count, check_positive
+from ..support.types import Cell, Tags
+from ..support.validation import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    RandomState,
+    as_generator,
+    check_count,
+    check_positive,
+)
 from .inputs import ROUTED
 from .observations import Observed, check_near, check_spread, observe
 from .pool.mixture import Budget
@@ -112,7 +121,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         max_time: float | None = None,
         reg_covar: float = 1e-6,
         init: int = 3,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         threads: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -126,12 +135,12 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: ArrayLike,
+        y: ArrayLike = None,
         *,
-        cov: Any = None,
-        std: Any = None,
-        sample_weight: Any = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        sample_weight: ArrayLike = None,
     ) -> Deconvolution:
         """Learn the population.
 
@@ -203,7 +212,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             )
         return self
 
-    def _run(self, seen: Any, units: Any, start: Any, tol: float, steps: int, budget: Budget) -> Any:
+    def _run(self, seen: Any, units: Cell, start: Any, tol: float, steps: int, budget: Budget) -> Any:
         """Run the core's expectation and maximisation from a start."""
         floor = float(self.reg_covar)
         return _core.deconvolve(seen, units, start, tol, steps, floor, budget.threads, budget)
@@ -211,7 +220,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
     def _fit_mixture(
         self,
         seen: Observed,
-        units: Any,
+        units: Cell,
         components: int,
         rng: np.random.Generator,
         starts: int,
@@ -238,7 +247,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         return self._run(everybody, units, begun[0], tol, self.max_iter, budget)
 
     def _choose_components(
-        self, seen: Observed, units: Any, rng: np.random.Generator, budget: Budget
+        self, seen: Observed, units: Cell, rng: np.random.Generator, budget: Budget
     ) -> dict[int, float]:
         """Return the mean held-out log-likelihood for numbers of components until it falls twice."""
         if self.n_components != "auto":
@@ -265,7 +274,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
                 break
         return scores
 
-    def transform(self, X: Any, *, cov: Any = None, std: Any = None) -> Mixtures:
+    def transform(self, X: ArrayLike, *, cov: ArrayLike = None, std: ArrayLike = None) -> Mixtures:
         """Return what each sample may be, given its measurement and the population: `Mixtures`.
 
         A sample x with noise Σ is of component k with r_k ∝ π_k N(x; μ_k, S_k + Σ), and then N(b_k, B_k):
@@ -311,7 +320,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         names = getattr(self, "feature_names_in_", None)
         return Mixtures._of(weights, mean, matrices, None if names is None else list(names))
 
-    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Mixtures:
+    def fit_transform(self, X: ArrayLike, y: ArrayLike = None, **options: object) -> Mixtures:
         """Fit to X (y is ignored) and transform it; `options` are those of `fit`."""
         self.fit(X, y, **options)
         options.pop("sample_weight", None)
@@ -330,18 +339,20 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         noise = np.sqrt(ratios.sum(axis=1) / count)
         return noise, np.asarray(distance > limit)
 
-    def score_samples(self, X: Any, *, cov: Any = None, std: Any = None) -> FloatArray:
+    def score_samples(self, X: ArrayLike, *, cov: ArrayLike = None, std: ArrayLike = None) -> FloatArray:
         """Return the log-likelihood of each sample, log Σ_k π_k N(x; μ_k, S_k + Σ).
 
         X, `cov` and `std` are as in `fit`. Missing values are ignored.
         """
         return self._posterior(self._seen(X, cov, std))[0]
 
-    def score(self, X: Any, y: Any = None, *, cov: Any = None, std: Any = None) -> float:
+    def score(
+        self, X: ArrayLike, y: ArrayLike = None, *, cov: ArrayLike = None, std: ArrayLike = None
+    ) -> float:
         """Return the mean of `score_samples` of X, `cov`, `std`; y is ignored."""
         return float(self.score_samples(X, cov=cov, std=std).mean())
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[FloatArray, Array]:
+    def sample(self, n_samples: int = 1, random_state: RandomState = None) -> tuple[FloatArray, Array]:
         """Draw `n_samples` true values from the population: (values, components).
 
         `random_state` is an int, Generator, RandomState or None.
@@ -354,13 +365,13 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         z = rng.standard_normal((count, 1, n))
         return self.means_[component] + (z @ roots(self.covariances_)[component])[:, 0], component
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.transformer_tags = TransformerTags(preserves_dtype=["float64", "float32"])
         return tags
 
-    def _seen(self, X: Any, cov: Any, std: Any) -> Observed:
+    def _seen(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Observed:
         """Check new samples, and put their features in the order of the fit."""
         check_is_fitted(self, "means_")
         known = getattr(self, "feature_names_in_", None)

@@ -7,13 +7,14 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ..data.gaussians import Gaussians
+from ..support.types import Fitted
 from ..support.validation import ArrayLike
 
 Data = TypeVar("Data", bound=Any)
 ROUTED = {"cov": True, "std": True}  # with metadata routing, requested unless a user says no
 
 
-def same_units(step: Any, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> tuple[Any, Any]:
+def same_units(step: Fitted, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> tuple[Any, Any]:
     """Return `cov` and `std` as they belong to X: None if X holds them already.
 
     A transformer that is given uncertainties returns `Gaussians`, which hold them in the new units. Metadata
@@ -30,7 +31,7 @@ def same_units(step: Any, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> tuple
     )
 
 
-def keep_names(estimator: Any, data: Data, *, reset: bool) -> Data:
+def keep_names(estimator: Fitted, data: Data, *, reset: bool) -> Data:
     """Keep the names of the features in `fit`; later return the samples with the features in that order."""
     names = data.feature_names_in_
     known = getattr(estimator, "feature_names_in_", None)
@@ -44,6 +45,6 @@ def keep_names(estimator: Any, data: Data, *, reset: bool) -> Data:
     return data
 
 
-def may_lack_names(estimator: Any, X: ArrayLike) -> bool:
+def may_lack_names(estimator: Fitted, X: ArrayLike) -> bool:
     """Return whether X may come without the names of the fit: transformers make arrays of data frames."""
     return getattr(estimator, "names_of_gaussians_", False) and not hasattr(X, "columns")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -27,7 +28,8 @@ from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..support.labels import check_classes, check_weights, has_soft_labels, plain_labels
 from ..support.losses import Task
-from ..support.validation import Array, ArrayLike, FloatArray, check_row_order
+from ..support.types import Fitted, Tags
+from ..support.validation import Array, ArrayLike, FloatArray, RandomState, check_row_order
 from .inputs import ROUTED, keep_names, may_lack_names, same_units
 
 _LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "status_", "history_", "n_features_in_")
@@ -42,7 +44,7 @@ class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
 
     _task: ClassVar[Task]
     _learnt: ClassVar[tuple[str, ...]]
-    model_: Any
+    model_: Fitted
     n_features_in_: int
     threads: int | None
     warm_start: bool = False
@@ -52,7 +54,7 @@ class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         given = vars(self)
         return Options(**{name: given[name] for name in NAMES if name in given}, task=self._task)
 
-    def _align(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike, **aligned: Any) -> tuple[Any, Any]:
+    def _align(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike, **aligned: object) -> tuple[Any, Any]:
         """Return `cov` and `std` as they belong to X, whose names are kept."""
         check_row_order(X, **aligned)
         self._check_names(X, reset=True)
@@ -72,7 +74,7 @@ class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             self.cv_results_ = problem.cv_results
             self.best_score_ = float(problem.cv_results["mean_test_score"][problem.best_index])
 
-    def _take(self, model: Any) -> None:
+    def _take(self, model: Fitted) -> None:
         """Show what a model has learnt as attributes of the estimator."""
         self.model_ = model
         for name in (*_LEARNT, *self._learnt):
@@ -110,13 +112,13 @@ class LinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             _check_feature_names(self, X, reset=reset)
         return X
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def _has_probabilities(estimator: Fitted) -> bool:
     model = getattr(estimator, "model_", None)
     return bool(estimator.probability) and (model is None or model.calibration_ is not None)
 
@@ -144,7 +146,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         std: ArrayLike = None,
         sample_weight: ArrayLike = None,
         groups: ArrayLike = None,
-    ) -> Any:
+    ) -> Fitted:
         """Train on uncertain samples.
 
         Parameters
@@ -325,11 +327,11 @@ class LinearSVMGSU(LinearClassifier):
 
     def __init__(
         self,
-        lam: Any = "auto",
+        lam: float | str | Sequence[float] = "auto",
         *,
         loss: str = "hinge",
-        cov_scale: Any = 1.0,
-        class_weight: Any = None,
+        cov_scale: float | str | Sequence[float] = 1.0,
+        class_weight: object = None,
         multi_class: str = "ovo",
         fit_intercept: bool = True,
         probability: bool | str = True,
@@ -337,7 +339,7 @@ class LinearSVMGSU(LinearClassifier):
         max_time: float | None = None,
         warm_start: bool = False,
         threads: int | None = None,
-        verbose: Any = False,
+        verbose: object = False,
     ) -> None:
         self.lam = lam
         self.loss = loss
@@ -406,16 +408,16 @@ class SGDSVMGSU(LinearClassifier):
         lam: float = DEFAULT_LAM,
         *,
         loss: str = "hinge",
-        class_weight: Any = None,
+        class_weight: object = None,
         multi_class: str = "ovo",
         fit_intercept: bool = True,
         probability: bool | str = True,
         n_steps: int | None = None,
         batch_size: int | None = None,
         average: float = 0.5,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         threads: int | None = None,
-        verbose: Any = False,
+        verbose: object = False,
     ) -> None:
         self.lam = lam
         self.loss = loss
@@ -549,17 +551,17 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        lam: Any = "auto",
+        lam: float | str | Sequence[float] = "auto",
         *,
         loss: str = "squared",
         epsilon: float | None = None,
-        cov_scale: Any = 1.0,
+        cov_scale: float | str | Sequence[float] = 1.0,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_time: float | None = None,
         warm_start: bool = False,
         threads: int | None = None,
-        verbose: Any = False,
+        verbose: object = False,
     ) -> None:
         self.lam = lam
         self.loss = loss
@@ -622,7 +624,7 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         return float(r2_score(targets, self.predict(X, cov, std), sample_weight=weights))
 
 
-def labels_of(given: Any) -> Any:
+def labels_of(given: ArrayLike) -> Any:
     """Return y as scikit-learn wants it: a column becomes a row with a warning, and no continuous targets.
 
     Soft labels stay as they are, with the names of their columns.

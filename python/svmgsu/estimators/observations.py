@@ -14,6 +14,7 @@ from ..data.gaussians import Gaussians, names_of
 from ..support.arrays import dense
 from ..support.errors import words_of
 from ..support.labels import check_weights
+from ..support.types import Cell
 from ..support.validation import (
     Array,
     ArrayLike,
@@ -113,7 +114,7 @@ def _read(X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Observed:
     return Observed(values, as_covariance(cov, std, values.shape), names)
 
 
-def _plain(X: ArrayLike) -> Any:
+def _plain(X: ArrayLike) -> Cell:
     """Return X, with NaN for the mark that pandas has for missing values."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "to_numpy")):
         return X

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import _core
 from ..support.losses import Task, check_bounded_slope, known_loss
+from ..support.types import Cell
 from ..support.validation import FloatArray, as_float_array, check_choice, check_count, check_positive
 
 LAMS = np.logspace(1, -4, 10)  # what lam="auto" tries
@@ -26,14 +27,14 @@ def _optional(check: Check) -> Check:
 
 
 def _one_of(*words: str) -> Check:
-    def check(value: Any, name: str) -> Any:
+    def check(value: object, name: str) -> Any:
         check_choice(value, name, words)
         return value
 
     return check
 
 
-def check_scale(value: Any, name: str) -> float:
+def check_scale(value: Cell, name: str) -> float:
     """Return a factor of covariances: finite and at least 0."""
     try:
         number = float(value)
@@ -47,7 +48,7 @@ def check_scale(value: Any, name: str) -> float:
 def _or_candidates(check: Check, auto: FloatArray) -> Check:
     """A number, or several numbers of which the best is to be chosen: an array, or "auto"."""
 
-    def check_each(value: Any, name: str) -> Any:
+    def check_each(value: object, name: str) -> Any:
         if isinstance(value, str):
             if value != "auto":
                 raise ValueError(f'{name}: expected a number, an array or "auto", got {value!r}')
@@ -62,20 +63,20 @@ def _or_candidates(check: Check, auto: FloatArray) -> Check:
     return check_each
 
 
-def _share(value: Any, name: str) -> float:
+def _share(value: object, name: str) -> float:
     number = 0.0 if value == 0 else check_positive(value, name)
     if number > 1:
         raise ValueError(f"{name}: must be in [0, 1], got {value!r}")
     return number
 
 
-def _probability(value: Any, name: str) -> Any:
+def _probability(value: object, name: str) -> Any:
     if not isinstance(value, (bool, np.bool_)) and value not in ("cv", "train"):
         raise ValueError(f'{name}: expected True, "cv", "train" or False, got {value!r}')
     return value
 
 
-def _verbose(value: Any, name: str) -> Any:
+def _verbose(value: object, name: str) -> Any:
     if not callable(value) and not isinstance(value, (bool, int, np.bool_)):
         raise TypeError(f"{name}: expected True, False or a function, got {value!r}")
     return value if callable(value) else bool(value)

@@ -17,6 +17,7 @@ from ..outofcore.training import DataSource
 from ..support.labels import Copies, class_factors
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.progress import progress_lines
+from ..support.types import Fields, Fitted
 from ..support.validation import Array, ArrayLike, FloatArray, listed
 from ..support.warning import warn
 from .multiclass import Scheme
@@ -78,7 +79,7 @@ class Task:
         some = [None if a is None else a[rows] for a in (self.codes, self.targets, self.errors)]
         return Task(self.weights[rows], Copies(len(rows)), self.classes, *some)
 
-    def factors(self, class_weight: Any) -> FloatArray | None:
+    def factors(self, class_weight: object) -> FloatArray | None:
         """Return the factor of each class's weights; refuse classes without weight."""
         if self.classes is None or self.codes is None:
             return None
@@ -122,7 +123,7 @@ class Problem:
         """Return the number of rows; a sample with a soft label has several."""
         return self.source.shape[0]
 
-    def train(self, start: Any = None, groups: ArrayLike = None) -> Any:
+    def train(self, start: Fitted = None, groups: ArrayLike = None) -> Fitted:
         """Return the model that the options ask for."""
         options = self.options
         n = self.source.shape[1]
@@ -153,7 +154,7 @@ class Problem:
         self._warn_of_probabilities(found, items)
         return self._classifier(found, factors)
 
-    def _items(self, factors: FloatArray | None, groups: ArrayLike) -> dict[str, Any]:
+    def _items(self, factors: FloatArray | None, groups: ArrayLike) -> Fields:
         """Return the task as the core takes it."""
         task, n = self.task, self.source.shape[1]
         return {
@@ -168,7 +169,7 @@ class Problem:
             "direction": np.random.default_rng(0).normal(size=n) if self.options.searches else None,
         }
 
-    def _start(self, start: Any) -> list[tuple[FloatArray, float, float]]:
+    def _start(self, start: Fitted) -> list[tuple[FloatArray, float, float]]:
         """Return the points (w, b, smoothing) of the subproblems of a model, or of a checkpoint's array."""
         if isinstance(start, np.ndarray):
             return [(point[:-2], point[-2], point[-1]) for point in start]
@@ -322,7 +323,7 @@ class Problem:
                 TrivialModelWarning,
             )
 
-    def _warn_of_probabilities(self, found: _core.FitItems, items: dict[str, Any]) -> None:
+    def _warn_of_probabilities(self, found: _core.FitItems, items: Fields) -> None:
         """Warn if probabilities could not be fitted to held-out scores."""
         over = f"max_time={self.options.max_time} seconds were over before"
         if found["undivided"]:

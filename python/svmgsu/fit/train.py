@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..data.gaussians import as_gaussians
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import DataSource, labels_of_blocks, source_of
 from ..support.labels import Copies, check_targets, check_weights, has_soft_labels, read_labels
+from ..support.types import Fitted
 from ..support.validation import ArrayLike, FloatArray, check_finite, check_row_order
 from .options import DEFAULT_LAM, Options
 from .problem import Memory, Problem, Task
@@ -26,16 +27,16 @@ def train(
     y_std: ArrayLike = None,
     sample_weight: ArrayLike = None,
     groups: ArrayLike = None,
-    lam: Any = DEFAULT_LAM,
+    lam: float | str | Sequence[float] = DEFAULT_LAM,
     loss: str | tuple[str, float] = "hinge",
-    class_weight: Any = None,
+    class_weight: object = None,
     probability: bool | str = True,
     tol: float = 1e-6,
     max_time: float | None = None,
-    start: Any = None,
+    start: Fitted = None,
     threads: int | None = None,
     verbose: bool | Callable[[Any], bool | None] = False,
-) -> Any:
+) -> Fitted:
     """Train a linear classifier or regression on uncertain samples.
 
     Minimise λ/2 ‖w‖² + (1/l) Σ E ℓ(w·X + b, y) over X ~ N(x, Σ): exact, convex, and with a proof of how close
@@ -212,7 +213,7 @@ def regression_task(y: ArrayLike, y_std: ArrayLike, weights: FloatArray) -> Task
     return Task(weights, Copies(count), targets=targets, errors=check_target_errors(y_std, count))
 
 
-def check_target_errors(y_std: Any, samples: int) -> FloatArray | None:
+def check_target_errors(y_std: ArrayLike, samples: int) -> FloatArray | None:
     """Return standard errors of the targets, all > 0, from a number or one for each."""
     if y_std is None:
         return None
@@ -240,7 +241,7 @@ def check_soft_labels(copies: Copies, data: Any) -> None:
         raise ValueError("y: soft labels do not go with a covariance for each class; give labels")
 
 
-def begin(problem: Problem, start: Any) -> Any:
+def begin(problem: Problem, start: Fitted) -> Fitted:
     """Return what to start from; of a path, the points of a checkpoint, which is kept there."""
     if not isinstance(start, (str, os.PathLike)):
         return start

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import FormatError
 from ..data.covariances import Psd, check_psd
 from ..support.package import lazy
+from ..support.validation import Matrix
 from .dataset import Dataset, Report
 from .files import TABLES, TEXT, WRITTEN, Source, damaged, extension, name_of, read_head
 from .text import read_text, write_text
@@ -115,8 +116,8 @@ def _content_of(path: Source) -> str:
 
 def read(
     path: Source,
-    labels: Any = None,
-    cov: Any = None,
+    labels: Matrix = None,
+    cov: Matrix = None,
     *,
     format: str | None = None,
     psd: Psd = "clip",
@@ -167,11 +168,11 @@ def read(
 def write(
     data: Any,
     path: Source,
-    labels: Any = None,
-    cov: Any = None,
+    labels: Matrix = None,
+    cov: Matrix = None,
     *,
-    y: Any = None,
-    ids: Any = None,
+    y: Matrix = None,
+    ids: Matrix = None,
     format: str | None = None,
     **options: Any,
 ) -> None:
@@ -215,7 +216,7 @@ def write(
         write_table(data, path, y=y, ids=ids, format=kind, **options)
 
 
-def _refuse(kind: str, **others: Any) -> None:
+def _refuse(kind: str, **others: object) -> None:
     for name, value in others.items():
         if value is not None:
             raise ValueError(f"{name}: the format {kind} has no file of its own for it, got {value!r}")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ..data.gaussians import Gaussians
 from ..support.arrays import squared
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.sparse import SPARSE_PARTS, matrix_of, parts_of
-from ..support.validation import DEVIATIONS, Array, as_float_array
+from ..support.validation import DEVIATIONS, Array, ArrayLike, as_float_array
 from .dataset import Dataset, Report, as_dataset
 from .files import Path, Source, damaged, is_path, mappable, name_of
 from .output import replacing
@@ -104,7 +104,9 @@ def _with_variances(arrays: dict[str, Array]) -> dict[str, Array]:
     return arrays | {"var" if std.ndim == 2 else "isotropic": squared(std)}
 
 
-def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:
+def write_npz(
+    data: object, path: Source, *, y: ArrayLike = None, ids: ArrayLike = None, compress: bool = False
+) -> None:
     """Write samples, labels and ids to one .npz file; sums and covariances per class become full."""
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data

@@ -23,6 +23,7 @@ from .. import _core
 from ..data.columns import ColumnError
 from ..data.frames import PRECISION, UNIT, VARIANCE, is_id
 from ..support.errors import option
+from ..support.types import Cell, Table
 from ..support.validation import Array, FloatArray
 
 PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -97,13 +98,13 @@ def guess_task(y: Array) -> str:
     return "classification" if whole and len(np.unique(known)) <= MOST_CLASSES else "regression"
 
 
-def check_collected(frame: Any) -> None:
+def check_collected(frame: Table) -> None:
     """Refuse a lazy frame."""
     if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
         raise TypeError("X: a lazy frame has no rows yet; pass X.collect()")
 
 
-def names_of(frame: Any) -> list[Any]:
+def names_of(frame: Table) -> list[Any]:
     """Return the names of the columns of a table in memory."""
     return list(getattr(frame, "colnames", getattr(frame, "column_names", frame.columns)))
 
@@ -114,7 +115,7 @@ class Cells:
     limits: str | None = None  # what becomes of upper limits
     is_text = False  # numbers were written as text
 
-    def __init__(self, frame: Any, name: str = "frame", first: int = 0) -> None:
+    def __init__(self, frame: Table, name: str = "frame", first: int = 0) -> None:
         check_collected(frame)
         if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
             raise TypeError(
@@ -402,11 +403,11 @@ def _typed(texts: list[str]) -> list[Any]:
     return [TRUTH[text] for text in texts] if all(text in TRUTH for text in texts) else texts
 
 
-def _type_of(series: Any) -> Any:
+def _type_of(series: Table) -> Any:
     return getattr(series, "type", None) or getattr(series, "dtype", "")
 
 
-def _of_arrow(series: Any) -> Array:
+def _of_arrow(series: Table) -> Array:
     """Return a column of a pyarrow table as numbers, or as a list of what it holds."""
     from pyarrow import types
 
@@ -425,7 +426,7 @@ def _of_arrow(series: Any) -> Array:
     return out
 
 
-def _plain(cell: Any) -> Any:
+def _plain(cell: object) -> Cell:
     """Return a cell of an array of objects: None for nothing, a number, a text, or what it is."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.columns import Columns
 from ..data.gaussians import Gaussians
 from ..support.labels import as_labels
-from ..support.validation import Array
+from ..support.validation import Array, ArrayLike
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Dataset:
         return iter((self.data, self.y))
 
 
-def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
+def as_dataset(data: object, y: ArrayLike = None, ids: ArrayLike = None) -> Dataset:
     """Return `data`, a Dataset, Gaussians or an array, as a Dataset with this `y` and these `ids`, if any."""
     if not isinstance(data, Dataset):
         data = Dataset(data if isinstance(data, Gaussians) else Gaussians(data))

@@ -11,7 +11,8 @@ import numpy as np
 from .. import _core
 from ..data.columns import ColumnError, listed
 from ..data.frames import understand
-from ..support.validation import Array, check_row_order
+from ..support.types import Table
+from ..support.validation import Array, ArrayLike, Matrix, check_row_order
 from ..support.warning import warn
 from .cells import Cells, check_collected, names_of
 from .dataset import Dataset
@@ -22,7 +23,7 @@ WITHOUT_GAPS = "GSUClassifier and GSURegressor take missing values; X.dropna() l
 LEAST_SCALED = 5  # samples whose mean and variance are not 0 and 1 by chance
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: ArrayLike) -> bool:
     """Tell whether X is a table with names of columns."""
     if type(X).__module__.partition(".")[0] not in LIBRARIES:
         return False
@@ -57,7 +58,7 @@ def say(dataset: Dataset, named: Any = None) -> None:
         warn(remark)
 
 
-def check_scored(had_noise: bool, X: Any, cov: Any, std: Any) -> None:
+def check_scored(had_noise: bool, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> None:
     """Refuse to score a model that was fitted with `cov` or `std` beside X on an X without them.
 
     So does cross-validation without metadata routing: `cross_val_score(..., params={"std": std})` passes
@@ -71,7 +72,7 @@ def check_scored(had_noise: bool, X: Any, cov: Any, std: Any) -> None:
         )
 
 
-def column_named(X: Any, y: Any) -> Any:
+def column_named(X: ArrayLike, y: ArrayLike) -> Any:
     """Return y, or the column of a table X that it names."""
     if not isinstance(y, str) or not is_frame(X):
         return y
@@ -81,10 +82,10 @@ def column_named(X: Any, y: Any) -> Any:
 
 
 def table_for_fit(
-    X: Any,
-    y: Any = None,
-    cov: Any = None,
-    std: Any = None,
+    X: Table,
+    y: Matrix = None,
+    cov: Matrix = None,
+    std: Matrix = None,
     *,
     gaps: bool = False,
     by_content: bool = True,
@@ -143,7 +144,7 @@ def table_for_fit(
     return dataset.data, y
 
 
-def _check_partners(names: list[str], **given: Any) -> None:
+def _check_partners(names: list[str], **given: object) -> None:
     """Refuse a table of uncertainties whose columns belong to those of X in another order."""
     for argument, table in given.items():
         own = names_of(table) if is_frame(table) else []
@@ -159,7 +160,7 @@ def _check_partners(names: list[str], **given: Any) -> None:
                 )
 
 
-def _column_of(X: Any, names: list[str], y: Any) -> str | None:
+def _column_of(X: Table, names: list[str], y: Matrix) -> str | None:
     """Find the column of X that y is, as in fit(table, table["class"]): it is no feature."""
     name = getattr(y, "name", None)
     if not isinstance(name, str) or name not in names:
@@ -208,7 +209,9 @@ def _warn_of_scaling(X: Array, given: str) -> None:
         )
 
 
-def table_for_predict(X: Any, names: Any, cov: Any = None, std: Any = None, *, gaps: bool = False) -> Any:
+def table_for_predict(
+    X: Table, names: Any, cov: Matrix = None, std: Matrix = None, *, gaps: bool = False
+) -> Any:
     """X of a prediction: a table has the features called `names`, paired as in the fit; all else stays."""
     if names is None or cov is not None or std is not None or not is_frame(X):
         return X

@@ -28,7 +28,8 @@ from ..data.leaks import repeated_ids
 from ..support.arrays import stored_as
 from ..support.errors import option
 from ..support.labels import SOFT_TOLERANCE
-from ..support.validation import Array, FloatArray, check_choice
+from ..support.types import Fields
+from ..support.validation import Array, FloatArray, Matrix, check_choice
 from .cells import UNNAMED, Cells, guess_task
 from .dataset import Dataset, Report
 from .files import Source
@@ -52,7 +53,7 @@ def read_table(
     id: str | None = None,
     groups: str | None = None,
     features: list[str] | None = None,
-    errors: Any = None,
+    errors: object = None,
     exact: list[str] | None = None,
     ignore: list[str] | None = None,
     error_scale: float = 1.0,
@@ -261,7 +262,7 @@ class TableReader:
                 if column.startswith(UNNAMED) and column != f"{UNNAMED}0":
                     raise ColumnError(f"column {int(column[len(UNNAMED) :]) + 1} has no name; give it one")
         guessed = self.target in (True, False) and not (self.target is False and self.features is not None)
-        given: dict[str, Any] = {
+        given: Fields = {
             "numeric": kinds.numeric,
             "running": [c for c in kinds.running if c not in asked] if self.by_content else (),
             "features": self.features,
@@ -419,7 +420,9 @@ class TableReader:
             notes.append(f"{gaps} missing value{'s' * (gaps > 1)}")
         return keep
 
-    def _missing(self, cells: Cells, column: str, wrong: Array, shown: Any = "missing") -> _core.FormatError:
+    def _missing(
+        self, cells: Cells, column: str, wrong: Array, shown: object = "missing"
+    ) -> _core.FormatError:
         more = f", one of {wrong.sum()} such rows" if wrong.sum() > 1 else ""
         keep, drop = option("missing", "keep"), option("missing", "drop")
         advice = (
@@ -621,7 +624,7 @@ def errors_by_hand(errors: Any, names: Sequence[str]) -> dict[str, Errors]:
     return found
 
 
-def _by_hand(value: str, given: Any, names: Sequence[str]) -> Errors:
+def _by_hand(value: str, given: Matrix, names: Sequence[str]) -> Errors:
     """Read one uncertainty by hand: {what it is: column}."""
     if given is None or given == "":
         return {}

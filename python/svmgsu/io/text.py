@@ -24,7 +24,7 @@ from ..data.gaussians import Gaussians
 from ..support.errors import option
 from ..support.memory import NotEnoughMemory, in_words, require_memory
 from ..support.sparse import SparseRows, compressed_rows
-from ..support.validation import Array, check_count, is_sparse
+from ..support.validation import Array, ArrayLike, check_count, is_sparse
 from .dataset import Dataset, Report, as_dataset, plain_labels
 from .files import Source, encoded, mappable, name_of
 from .output import replacing
@@ -309,13 +309,13 @@ def read_vectors(text: bytes, name: str) -> tuple[Array, list[str]]:
 
 
 def write_text(
-    data: Any,
+    data: object,
     means: Source,
     labels: Source | None = None,
     cov: Source | None = None,
     *,
-    y: Any = None,
-    ids: Any = None,
+    y: ArrayLike = None,
+    ids: ArrayLike = None,
 ) -> None:
     """Write samples as the authors' text files; ids are words, 1, 2, ... by default, and labels numbers."""
     dataset = as_dataset(data, y, ids)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 from sklearn.metrics import (
@@ -19,6 +18,7 @@ from sklearn.metrics import (
 from ..io.output import replacing
 from ..support.arrays import plain
 from ..support.labels import check_weights
+from ..support.types import Fields
 from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 from .ranking import average_precision_at_k, precision_at_k, recall_at_k
 from .reliability import calibration_error, check_probabilities
@@ -59,9 +59,9 @@ class Evaluation:
     confusion: FloatArray = field(compare=False)
     cutoffs: tuple[int, ...] = CUTOFFS
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return all measures as plain numbers, strings, lists and dicts; what is undefined is None."""
-        facts: dict[str, Any] = plain(asdict(self))
+        facts: Fields = plain(asdict(self))
         del facts["cutoffs"]  # those with measures are the keys of these
         return facts
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from ..support.arrays import plain
 from ..support.labels import check_weights
+from ..support.types import Fields
 from ..support.validation import ArrayLike, FloatArray, as_float_array, check_finite
 
 
@@ -30,9 +30,9 @@ class RegressionEvaluation:
     log_likelihood: float | None
     coverage: float | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return all measures as plain numbers; what is undefined is None."""
-        facts: dict[str, Any] = plain(asdict(self))
+        facts: Fields = plain(asdict(self))
         return facts
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from ..data.covariances.base import Terms
 from ..data.gaussians import Gaussians
 from ..outofcore.blocks import Blocks
 from ..support.labels import check_prior
+from ..support.types import Fields
 from ..support.validation import Array, ArrayLike, FloatArray, listed
 from .calibration import Calibration
 from .linear import LinearModel, in_blocks, threads_of
@@ -366,7 +367,7 @@ def label_texts(classes: Array) -> tuple[str, list[str]]:
 
 def labels_from_texts(kind: str, texts: list[str]) -> Array:
     """Return labels of a type from their texts."""
-    readers: dict[str, Any] = {"bool": ("False", "True").index, "int": int, "float": float, "str": str}
+    readers: Fields = {"bool": ("False", "True").index, "int": int, "float": float, "str": str}
     if kind not in readers:
         raise ValueError(f"type {kind!r} is not known; it must be one of {', '.join(readers)}")
     if len(set(texts)) < len(texts):

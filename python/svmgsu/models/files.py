@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import math
 import os
-from typing import Any
 
 from .. import _core
+from ..support.types import Fitted
 from .calibration import Calibration
 from .classifier import Model, labels_from_texts
 from .regressor import RegressionModel
@@ -15,7 +15,7 @@ from .regressor import RegressionModel
 ARCHIVE = b"PK\x03\x04"  # how files of models that are no text begin
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Fitted:
     """Read the model that `save`, the C++ library or the authors' gsvm-train wrote to `path`.
 
     Parameters

@@ -11,12 +11,13 @@ import numpy as np
 from .. import _core
 from ..data.gaussians import Gaussians, as_gaussians
 from ..outofcore.blocks import Blocks
+from ..support.types import Fields
 from ..support.validation import ArrayLike, FloatArray, check_choice, check_count
 
 FORMATS = ("svmgsu", "gsvm")
 
 # What a model file holds of a task that says nothing of it.
-_NOTHING: dict[str, Any] = {
+_NOTHING: Fields = {
     "loss_parameter": float("nan"),
     "scatter": float("nan"),
     "calibration": np.empty((0, 4)),
@@ -75,7 +76,7 @@ class LinearModel:
             raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
         return _core.variances(data.core(), *self._planes(), threads)
 
-    def _write(self, path: str | os.PathLike[str], format: str, **task: Any) -> None:
+    def _write(self, path: str | os.PathLike[str], format: str, **task: object) -> None:
         """Write the model and what its `task` adds to it; a reader never sees half a file."""
         check_choice(format, "format", FORMATS)
         for name in self.feature_names_in_ or []:

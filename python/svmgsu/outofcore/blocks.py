@@ -18,7 +18,8 @@ from ..data.covariances.base import READERS, Covariance
 from ..data.gaussians import Gaussians
 from ..support.errors import counted_from
 from ..support.memory import in_words
-from ..support.validation import Array, FloatArray
+from ..support.types import Fields
+from ..support.validation import Array, ArrayLike, FloatArray, Matrix
 
 LARGEST_BLOCK = 2**26  # bytes; larger blocks are not read faster
 SHARE = 16  # a block is at most this part of the memory: it is read, changed and multiplied
@@ -57,7 +58,7 @@ class FlatFile:
         return found
 
     @classmethod
-    def of_memmap(cls, array: Any) -> FlatFile | None:
+    def of_memmap(cls, array: Matrix) -> FlatFile | None:
         """Find the numbers of a memory-mapped array in its file; None if they are not there row after row."""
         base = array
         while isinstance(base, np.memmap) and isinstance(base.base, np.memmap):
@@ -150,7 +151,7 @@ class Blocks:
         psd: Psd = "clip",
         source: str = "",
         folder: Any = None,
-        ids: Any = None,
+        ids: ArrayLike = None,
         notes: list[str] | None = None,
     ) -> None:
         self.arrays = dict(arrays)
@@ -177,7 +178,7 @@ class Blocks:
         self._positions: Array | None = None
         self._mapped_bytes = 0
 
-    def _changed(self, **attributes: Any) -> Blocks:
+    def _changed(self, **attributes: object) -> Blocks:
         out = copy.copy(self)
         out.__dict__.update(attributes, _folder=self._folder)
         return out
@@ -302,7 +303,7 @@ class Blocks:
         with open(self._ids, encoding="ascii") as file:
             return np.array([json.loads(line) for line in file])
 
-    def map(self, transformer: Any) -> Blocks:
+    def map(self, transformer: object) -> Blocks:
         """Return the samples with features that are made while they are read, and never stored.
 
         Parameters
@@ -340,7 +341,7 @@ class Blocks:
         """Return blocks whose sample i is sample `positions[i]` of these; positions must increase."""
         return self._changed(_positions=positions, shape=(len(positions), self.shape[1]))
 
-    def refuse_beside(self, **others: Any) -> None:
+    def refuse_beside(self, **others: object) -> None:
         """Refuse covariances that are given beside these samples, which have their own."""
         for name, value in others.items():
             if value is not None:
@@ -373,7 +374,7 @@ class Blocks:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError("blocks are no plain array; blocks[first:last].mean reads the means of some")
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         return self.__dict__ | {"_folder": None}  # a copy in another process does not remove the files
 
     def __repr__(self) -> str:

@@ -28,7 +28,8 @@ from ..io.dataset import Dataset
 from ..io.files import shown
 from ..support.arrays import dense
 from ..support.errors import counted_from
-from ..support.validation import FINITE, Array, as_float_array, listed
+from ..support.types import Fields
+from ..support.validation import FINITE, Array, ArrayLike, as_float_array, listed
 from .blocks import Blocks, FlatFile
 
 MANIFEST = "blocks.json"
@@ -79,7 +80,7 @@ class CacheWriter:
             self.path = f"{self.target}.{os.urandom(6).hex()}.partial"
             os.mkdir(self.path)
 
-    def add(self, piece: Dataset, weight: Any) -> None:
+    def add(self, piece: Dataset, weight: ArrayLike) -> None:
         """Append samples, with their weights if they have some."""
         with counted_from(self.rows):
             written = self._decoded(piece, weight)
@@ -153,7 +154,7 @@ class CacheWriter:
             reason = f"the cache could not be written: {error.strerror}{advice}"
             raise OSError(error.errno, reason, self.path) from None
 
-    def _decoded(self, piece: Dataset, weight: Any) -> dict[str, Array]:
+    def _decoded(self, piece: Dataset, weight: ArrayLike) -> dict[str, Array]:
         """Return the arrays to write, if the piece fits to those before."""
         data = piece.data
         count = len(data)
@@ -194,7 +195,7 @@ class CacheWriter:
             if not np.array_equal(array, self.fixed[key]):
                 raise ValueError(f"{here} has another shared covariance than the blocks before")
 
-    def _soft_labels(self, y: Array, classes: Any, count: int) -> Array:
+    def _soft_labels(self, y: Array, classes: ArrayLike, count: int) -> Array:
         """Return class probabilities, if their classes are those before."""
         names = list(range(y.shape[1])) if classes is None else np.asarray(classes).tolist()
         if y.shape != (count, len(names)) or y.dtype.kind not in "fiub":
@@ -239,7 +240,7 @@ def _described(layout: Layout, fixed: dict[str, Array]) -> str:
     return ", ".join(sorted([*names, *fixed]))
 
 
-def _one_number_each(values: Any, name: str, count: int) -> Array:
+def _one_number_each(values: ArrayLike, name: str, count: int) -> Array:
     array = as_float_array(values, name, (1,), FINITE).astype(np.float64, copy=False)
     if len(array) != count:
         raise ValueError(f"{name}: {len(array)} values for {count} samples")
@@ -306,7 +307,7 @@ def load(path: str, memory: int, psd: Any, folder: TemporaryFolder | None = None
     )
 
 
-def manifest(path: str) -> dict[str, Any] | None:
+def manifest(path: str) -> Fields | None:
     """Return what a cache says of itself; None if the folder is no cache, or a damaged one."""
     try:
         with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:

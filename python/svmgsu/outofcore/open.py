@@ -16,6 +16,8 @@ from ..data.covariances import Psd, check_psd
 from ..io import format_of
 from ..io.files import is_path, shown
 from ..support.memory import in_words
+from ..support.types import Fields
+from ..support.validation import ArrayLike, Matrix
 from . import cache as caches
 from .blocks import Blocks
 from .sources import Arrays, Source, array_source, iterable_source, table_source
@@ -29,8 +31,8 @@ COPIES = 4  # of a piece while it is decoded: as it is read, by column, together
 
 def open(
     source: Any,
-    labels: Any = None,
-    cov: Any = None,
+    labels: Matrix = None,
+    cov: Matrix = None,
     *,
     memory: int | str = "2GB",
     cache: Any = None,
@@ -131,7 +133,7 @@ def _with_enough_memory(blocks: Blocks) -> Blocks:
     return blocks
 
 
-def memory_of(given: Any) -> int:
+def memory_of(given: ArrayLike) -> int:
     """Return a number of bytes, given as such or as a text such as "2GB", "512 MB" or "1.5GiB"."""
     expected = f'memory: expected a number of bytes or a text such as "2GB", got {given!r}'
     if isinstance(given, str):
@@ -149,7 +151,7 @@ def memory_of(given: Any) -> int:
 
 
 def _source(
-    source: Any, labels: Any, cov: Any, format: str | None, psd: Psd, options: dict[str, Any]
+    source: object, labels: ArrayLike, cov: ArrayLike, format: str | None, psd: Psd, options: Fields
 ) -> Source:
     paths = _paths(source)
     if paths is not None:
@@ -168,7 +170,7 @@ def _source(
     return iterable_source(source, psd, options)
 
 
-def _paths(source: Any) -> list[str] | None:
+def _paths(source: object) -> list[str] | None:
     """Return the files that a path, a folder, a pattern or a list of these names; None for anything else."""
     given = [source] if is_path(source) else source
     if not isinstance(given, (list, tuple)) or not given or not all(is_path(path) for path in given):
@@ -192,7 +194,7 @@ def _paths(source: Any) -> list[str] | None:
 
 
 def _file_source(
-    paths: list[str], labels: Any, cov: Any, format: str | None, psd: Psd, options: dict[str, Any]
+    paths: list[str], labels: ArrayLike, cov: ArrayLike, format: str | None, psd: Psd, options: Fields
 ) -> Source:
     formats = {format_of(path, format) for path in paths}
     if len(formats) > 1:

@@ -14,7 +14,7 @@ from ..data.gaussians import Gaussians
 from ..support.labels import as_labels, check_class_count, check_labels
 from ..support.losses import Task
 from ..support.memory import in_words
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array, ArrayLike, FloatArray
 from .blocks import Blocks
 from .shards import group_rows, unlabelled
 
@@ -194,7 +194,7 @@ def source_of(blocks: Blocks) -> DataSource:
     return Files(blocks) if blocks.in_files else MappedFiles(blocks)
 
 
-def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
+def labels_of_blocks(blocks: Blocks, y: ArrayLike) -> tuple[Array, Array]:
     """Return the classes, and the index of each sample's class in a byte or two.
 
     `y` is what a user gave beside the blocks; None takes the labels that the files have.

@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from ..data.gaussians import Gaussians
+from ..support.types import Fields
 from ..support.validation import Array, ArrayLike, FloatArray
 
-Look: TypeAlias = dict[str, Any]  # options of matplotlib
+Look: TypeAlias = Fields  # options of matplotlib
 Model: TypeAlias = Any  # of `svmgsu.train`, an estimator of any library, or a pipeline that ends with one
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
@@ -47,7 +48,7 @@ def own_axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Axe
     return ax
 
 
-def legend(ax: Axes, *entries: Any, **options: object) -> None:
+def legend(ax: Axes, *entries: object, **options: object) -> None:
     """Put a legend inside the axes, on white, so that lines behind it do not cross its words."""
     look = {"edgecolor": "none", "facecolor": "white", "framealpha": 0.85, "fontsize": 9}
     ax.legend(*entries, **{**look, **options})

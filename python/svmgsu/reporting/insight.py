@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..data.gaussians import Gaussians, with_gaps
 from ..data.mixtures import Mixtures
 from ..metrics.reliability import calibration_error, reliability_bins
+from ..support.types import Cell
 from ..support.validation import FloatArray
 from .comparison import Folds, Trial, gathered
 from .problem import Problem
@@ -244,6 +244,6 @@ def _settled(
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Cell:
     plain = value.item() if hasattr(value, "item") else value
     return plain if isinstance(plain, (float, int)) and not isinstance(plain, bool) else str(plain)

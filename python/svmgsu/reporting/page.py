@@ -7,6 +7,7 @@ from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
+from ..support.types import Fields
 from .result import Feature, Report, plus_minus
 
 MOST_ROWS = 30  # features in the table
@@ -35,7 +36,7 @@ def render(found: Report, *, times: bool) -> str:
     )
 
 
-def _allowed(value: Any) -> Any:
+def _allowed(value: object) -> Any:
     """Replace what HTML does not allow: control characters, and halves of characters."""
     if type(value) is not str:
         return value
@@ -80,9 +81,9 @@ class Axis:
         return round(225 + 220 * (value - self.low) / (self.high - self.low), 1)
 
 
-def _families(found: Report) -> list[dict[str, Any]]:
+def _families(found: Report) -> list[Fields]:
     """Return the rows of the table of models: each family with its values-only and its other system."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, Fields] = {}
     for system in found.systems:
         row = rows.setdefault(system.family, {"name": system.family, "plain": None, "full": None})
         row["full" if system.uses_uncertainties else "plain"] = system

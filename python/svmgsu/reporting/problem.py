@@ -15,6 +15,7 @@ from ..io.cells import guess_task, names_of
 from ..io.dataset import Dataset
 from ..io.frames import is_frame, read_frame
 from ..support.labels import as_labels, has_soft_labels, read_labels
+from ..support.types import Fields, Table
 from ..support.validation import Array, ArrayLike, FloatArray, check_choice, check_count
 from .systems import LEAST, Effort, Prediction, target_weights, unexplained
 
@@ -247,8 +248,8 @@ def _soft_labels(
     return Problem("classification", data, known[best], best, known, groups, ids, seed, soft=soft)
 
 
-def _from_frame(frame: Any, y: ArrayLike, task: str) -> Dataset:
-    options: dict[str, Any] = {"missing": "keep", "target": False}
+def _from_frame(frame: Table, y: ArrayLike, task: str) -> Dataset:
+    options: Fields = {"missing": "keep", "target": False}
     if isinstance(y, str):
         if y not in names_of(frame):
             raise ValueError(f"y: the frame has no column {y!r}")

@@ -6,10 +6,10 @@ import json
 import os
 from dataclasses import asdict, dataclass, field
 from math import floor, log10
-from typing import Any
 
 from ..io.output import replacing
 from ..support.arrays import plain
+from ..support.types import Fields
 
 # Factors of the uncertainties of a sample that may settle it.
 FACTORS = {0.5: "half", 0.25: "a quarter", 0.1: "a tenth"}
@@ -173,9 +173,9 @@ class Report:
                 return f"{text} Uncertainties {word} as large {settling}"
         return text
 
-    def to_dict(self, *, times: bool = True) -> dict[str, Any]:
+    def to_dict(self, *, times: bool = True) -> Fields:
         """Return all of it as plain values; what is undefined is None. `times=False` leaves seconds out."""
-        found: dict[str, Any] = plain(asdict(self))
+        found: Fields = plain(asdict(self))
         if not times:
             found["seconds"] = None
             for system in found["systems"]:

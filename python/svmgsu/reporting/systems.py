@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from ..data.gaussians import Gaussians
 from ..estimators.pool.classifier import GSUClassifier
 from ..estimators.pool.regressor import GSURegressor
+from ..support.types import Fields
 from ..support.validation import Array, FloatArray
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class Pool(System):
 
     def fit(self, part: Problem) -> Fitted:
         kind: Any = GSUClassifier if self.is_classifier else GSURegressor
-        more: dict[str, Any] = {}
+        more: Fields = {}
         if part.soft is not None:
             more["classes"] = self.classes
         if part.y_std is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..support.types import Cell
 from .memory import require_memory
 from .validation import Array, FloatArray, Matrix, is_sparse
 
@@ -97,7 +97,7 @@ def _in_range(variances: FloatArray) -> bool:
     return _core.first_outside(np.ascontiguousarray(variances), *_SINGLE, True) < 0
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> Cell:
     """Return a value for JSON: without NumPy's types, and None for what is not finite."""
     if isinstance(value, dict):
         return {key if isinstance(key, int) else str(key): plain(item) for key, item in value.items()}

@@ -21,7 +21,18 @@ from ...models.linear import new_samples
 from ...outofcore.blocks import Blocks
 from ...support.labels import check_raw_weights
 from ...support.parallel import parallel_map, thread_count
-from ...support.validation import Array, FloatArray, check_choice, check_count, check_positive, is_sparse
+from ...support.types import Fields, Path, Tags
+from ...support.validation import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    Matrix,
+    RandomState,
+    check_choice,
+    check_count,
+    check_positive,
+    is_sparse,
+)
 from ..inputs import ROUTED, keep_names, may_lack_names, same_units
 from ..observations import Observed, check_near, observe
 from .members import Table, make_members
@@ -81,13 +92,13 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         noise: str = "measurement",
-        test_noise: Any = None,
+        test_noise: ArrayLike = None,
         n_components: int | None = None,
         n_frequencies: int = 150,
         members: Any = None,
         cv: int = 5,
         max_time: float | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         threads: int | None = None,
     ) -> None:
         self.noise = noise
@@ -129,8 +140,8 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         return Budget(self.max_time)
 
     def _read(
-        self, X: Any, cov: Any, std: Any, columns: dict[str, Any]
-    ) -> tuple[Gaussians, FloatArray, dict[str, Any]]:
+        self, X: ArrayLike, cov: ArrayLike, std: ArrayLike, columns: Fields
+    ) -> tuple[Gaussians, FloatArray, Fields]:
         """Check the training data, and keep the names of features.
 
         `columns` are y, `sample_weight`, `groups` and what else belongs to the samples. Returns the samples,
@@ -163,7 +174,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         weights = check_raw_weights(1.0 if given is None else given, count)
         return data, weights / weights.max(), columns
 
-    def _new(self, X: Any, cov: Any, std: Any) -> Gaussians:
+    def _new(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Gaussians:
         """Check new samples, and put their features in the order of the fit."""
         check_is_fitted(self, "inputs_")
         if getattr(self, "names_of_gaussians_", False):
@@ -182,7 +193,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         check_near(Observed(np.asarray(data.mean), None, None), self.inputs_.centre, self.inputs_.scale)
         return data
 
-    def _with_gaps(self, X: Any, cov: Any, std: Any) -> Gaussians:
+    def _with_gaps(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Gaussians:
         """Return X with its covariance; NaN, or infinite noise, is a missing value."""
         if is_sparse(X) or (isinstance(X, Gaussians) and is_sparse(X.mean)):
             raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
@@ -200,7 +211,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         data: Gaussians,
         targets: FloatArray,
         weights: FloatArray,
-        groups: Any,
+        groups: Matrix,
         codes: Array | None,
         budget: Budget,
     ) -> None:
@@ -375,7 +386,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             waiting = waiting[len(now) :]
             Z = [np.empty((len(seen), member.W.shape[1]), dtype=np.float32) for member in now]
 
-            def fill(rows: slice, view: View, now: Any = now, Z: Any = Z) -> None:
+            def fill(rows: slice, view: View, now: Any = now, Z: Matrix = Z) -> None:
                 for member, out in zip(now, Z, strict=True):
                     out[rows] = member.features(view)
 
@@ -398,7 +409,9 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         with threadpool_limits(1):
             return parallel_map(one, range(0, len(data), size), threads)
 
-    def _ask(self, work: Callable[[View], Answer], X: Any, cov: Any, std: Any) -> list[Answer]:
+    def _ask(
+        self, work: Callable[[View], Answer], X: ArrayLike, cov: ArrayLike, std: ArrayLike
+    ) -> list[Answer]:
         """Work on new samples, or on the blocks of such, some at a time."""
         if not isinstance(X, Blocks):
             return self._map(lambda _, view: work(view), self._new(X, cov, std))
@@ -414,7 +427,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             if len(found) != len(view) or not np.isfinite(found).all():
                 raise ValueError("its predictions are not finite")
 
-    def explain(self, X: Any, cov: Any = None, std: Any = None) -> list[dict[str, Any]]:
+    def explain(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> list[Fields]:
         """Explain the prediction of each sample of X, with `cov` or `std`: which members answered, and how.
 
         Returns
@@ -427,10 +440,10 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             and the `"probability"` it gives to that label, or its `"prediction"`.
         """
 
-        def explained(view: View) -> list[dict[str, Any]]:
+        def explained(view: View) -> list[Fields]:
             answers = self._answers(view)
             gated = answers[1]
-            said: list[dict[str, Any]]
+            said: list[Fields]
             said, what, each = self._explained(answers)
             for i, own in enumerate(said):
                 weights = self.pool_.fallback_weights if gated[i] else self.pool_.weights
@@ -445,7 +458,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
 
         return [one for part in self._ask(explained, X, cov, std) for one in part]
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Path) -> None:
         """Write what predictions need to `path`, a path or binary file, completely or not at all.
 
         `svmgsu.load` reads it back, with the same bits. The file is an .npz archive and no pickle, so that a
@@ -456,7 +469,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "inputs_")
         save(self, path)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score
 
 from ...io.frames import check_scored, column_named
 from ...support.labels import class_factors, read_labels
-from ...support.validation import Array, FloatArray
+from ...support.validation import Array, ArrayLike, FloatArray, RandomState
 from ..inputs import ROUTED
 from ..linear import labels_of
 from .base import PoolEstimator
@@ -103,15 +103,15 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         self,
         *,
         noise: str = "measurement",
-        test_noise: Any = None,
+        test_noise: ArrayLike = None,
         n_components: int | None = None,
         n_frequencies: int = 150,
-        members: Any = None,
+        members: object = None,
         cv: int = 5,
         noisy_labels: bool = False,
-        class_weight: Any = None,
+        class_weight: object = None,
         max_time: float | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         threads: int | None = None,
     ) -> None:
         super().__init__(
@@ -130,13 +130,13 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        cov: Any = None,
-        std: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        classes: Any = None,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        groups: ArrayLike = None,
+        classes: ArrayLike = None,
     ) -> GSUClassifier:
         """Fit the pool.
 
@@ -215,21 +215,28 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         p[far] = (1 - o) * p[far] + o * ((1 - EVEN_SHARE) * mean + EVEN_SHARE / K)
         return logs, gated, p
 
-    def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+    def predict_proba(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> FloatArray:
         """Return probabilities of the classes, (l, K), for samples X with their own `cov` or `std`."""
         return np.concatenate(self._ask(lambda view: self._answers(view)[2], X, cov, std))
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
+    def predict(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Array:
         """Return the most probable class of samples X with their own `cov` or `std`."""
         best = self.predict_proba(X, cov, std).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def decision_function(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+    def decision_function(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> FloatArray:
         """Return log-odds (l,) of samples X with `cov` or `std`; of more classes log-probabilities."""
         p = np.maximum(self.predict_proba(X, cov, std), 1e-300)
         return np.asarray(np.log(p[:, 1] / p[:, 0]) if p.shape[1] == 2 else np.log(p))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+    ) -> float:
         """Return the accuracy on samples X (with `cov`, `std`) and labels y, weighted by `sample_weight`."""
         check_scored(self._had_noise, X, cov, std)
         targets = column_named(X, y)

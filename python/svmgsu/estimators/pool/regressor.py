@@ -10,7 +10,17 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
 from ...io.frames import check_scored, column_named
-from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
+from ...support.validation import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    Matrix,
+    RandomState,
+    as_float_array,
+    as_generator,
+    check_count,
+    check_finite,
+)
 from ..observations import check_unit
 from .base import PoolEstimator
 from .densities import JointMember
@@ -78,13 +88,13 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        cov: Any = None,
-        std: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        y_std: Any = None,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        groups: ArrayLike = None,
+        y_std: ArrayLike = None,
     ) -> GSURegressor:
         """Fit the pool.
 
@@ -179,12 +189,14 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         a, b = self.noise_scale_
         return each, gated, f, np.sqrt(np.maximum(a * variance + b, 1e-300))
 
-    def _predictive(self, X: Any, cov: Any, std: Any, spreads: bool = True) -> tuple[FloatArray, FloatArray]:
+    def _predictive(
+        self, X: ArrayLike, cov: ArrayLike, std: ArrayLike, spreads: bool = True
+    ) -> tuple[FloatArray, FloatArray]:
         """Return f and s of new samples, in units of y."""
         f, s = np.concatenate(self._ask(lambda view: self._answers(view, spreads)[2:], X, cov, std), axis=1)
         return f * self.y_scale_ + self.y_centre_, s * self.y_scale_
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
+    def predict(self, X: Matrix, cov: Matrix = None, std: Matrix = None, return_std: bool = False) -> Any:
         """Return predictions for samples X with their own `cov` or `std`.
 
         With `return_std` also the standard deviation of the predictive distribution: (predictions,
@@ -194,7 +206,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         return (f, s * float(np.sqrt((self.residuals_**2).mean()))) if return_std else f
 
     def predict_interval(
-        self, X: Any, level: float = 0.9, cov: Any = None, std: Any = None
+        self, X: ArrayLike, level: float = 0.9, cov: ArrayLike = None, std: ArrayLike = None
     ) -> tuple[FloatArray, FloatArray]:
         """Return central intervals that hold a share `level` of targets, for samples X with `cov` or `std`.
 
@@ -207,7 +219,12 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         return f + low * s, f + high * s
 
     def sample(
-        self, X: Any, k: int = 1, cov: Any = None, std: Any = None, random_state: Any = None
+        self,
+        X: ArrayLike,
+        k: int = 1,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+        random_state: RandomState = None,
     ) -> FloatArray:
         """Draw `k` targets of each sample of X, with `cov` or `std`, from its predictive distribution.
 
@@ -223,14 +240,21 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         f = answers[2] * self.y_scale_ + self.y_centre_
         return [{"prediction": value} for value in f.tolist()], "prediction", each
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        cov: ArrayLike = None,
+        std: ArrayLike = None,
+    ) -> float:
         """Return R² on samples X (with `cov`, `std`) and targets y, weighted by `sample_weight`."""
         check_scored(self._had_noise, X, cov, std)
         targets = column_named(X, y)
         return float(r2_score(targets, self.predict(X, cov, std), sample_weight=sample_weight))
 
 
-def _target_errors(y_std: Any, count: int) -> FloatArray:
+def _target_errors(y_std: ArrayLike, count: int) -> FloatArray:
     """Return standard errors of targets, one for each sample."""
     errors = as_float_array(0.0 if y_std is None else y_std, "y_std", (0, 1)).astype(np.float64)
     if errors.ndim and errors.shape != (count,):
@@ -241,7 +265,7 @@ def _target_errors(y_std: Any, count: int) -> FloatArray:
     return np.broadcast_to(errors, count)
 
 
-def _targets(y: Any, count: int) -> FloatArray:
+def _targets(y: ArrayLike, count: int) -> FloatArray:
     """Return targets as finite numbers, one for each sample."""
     if y is None:
         raise ValueError("y: requires y to be passed, but the target y is None")

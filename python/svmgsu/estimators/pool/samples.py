@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from ...data.coercion import as_test_noise
 from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians, with_gaps
 from ...outofcore.blocks import Blocks
-from ...support.validation import Array, FloatArray
+from ...support.types import Fields
+from ...support.validation import Array, ArrayLike, FloatArray
 from ..observations import Observed, check_unit
 from .mixture import Budget, Mixture, learn_mixtures
 
@@ -312,9 +313,7 @@ def some_of(codes: Array | None, count: int, most: int, seed: int) -> Array:
     return np.sort(np.concatenate(kept))
 
 
-def some_of_blocks(
-    blocks: Blocks, most: int, seed: int, columns: dict[str, Any]
-) -> tuple[Gaussians, dict[str, Any]]:
+def some_of_blocks(blocks: Blocks, most: int, seed: int, columns: Fields) -> tuple[Gaussians, Fields]:
     """Draw samples out of core, by their content, and what belongs to each of them.
 
     `columns` are what was given beside the blocks: y, the weights and the errors of targets are those of the
@@ -351,7 +350,7 @@ def some_of_blocks(
     return parts[0] if len(parts) == 1 else Gaussians.concatenate(parts), columns
 
 
-def with_test_noise(data: Gaussians, noise: Any, seed: int, copies: int) -> Gaussians:
+def with_test_noise(data: Gaussians, noise: ArrayLike, seed: int, copies: int) -> Gaussians:
     """Return copies of all samples with test-time noise, block after block; its size is known of each."""
     rng = np.random.default_rng([seed, 13])
     made = []
