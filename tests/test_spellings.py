@@ -21,8 +21,10 @@ PAIRED = [
     ),
     *(
         ("x", name)
-        for name in ("e_x", "err_x", "error_x", "sigma_x", "sig_x", "unc_x", "Unc_x", "dx", "x (error)")
+        for name in ("e_x", "err_x", "error_x", "sigma_x", "sig_x", "unc_x", "Unc_x", "dx", "Δx", "σ_x")
     ),
+    ("x", "x (error)"),
+    ("A_IMAGE", "ERRA_IMAGE"),
     ("Flux", "flux_err"),
     ("x[Jy]", "x_err[Jy]"),
     ("x (mag)", "e_x (mag)"),
@@ -45,6 +47,11 @@ REFUSED = {
     ("x", "x_lo"): "as a value",
     ("x", "x_moe"): "1.645",
     ("x", "x_ci"): "1.645",
+    ("x", "x_tol"): "1.645",
+    ("B01_001E", "B01_001M"): "1.645",
+    ("x", "x_lci", "x_uci"): "bounds:x_lci,x_uci",
+    ("x", "x_ci_low", "x_ci_high"): "bounds:x_ci_low,x_ci_high",
+    ("X_IMAGE", "ERRX2_IMAGE"): "exact",
     ("x", "x_err", "x_std"): "errors",
     ("x", "x_err1"): "errors",
     ("x", "x_err2"): "errors",
@@ -105,6 +112,19 @@ def test_variances_inverse_variances_and_covariances(door, tmp_path):
     full = data.cov.to_full(n_features=2, n_samples=4)
     np.testing.assert_allclose(full[0], [[4.0, 0.5], [0.5, 0.25]])
     np.testing.assert_allclose(full[2], [[4.0, -0.5], [-0.5, 0.25]])
+
+
+@doors
+def test_quantiles_of_one_standard_deviation_are_bounds(door, tmp_path):
+    data = DOORS[door]({"x_q16": [0.5] * 4, "x_q50": [1.0] * 4, "x_q84": [1.5] * 4}, tmp_path)
+    assert data.feature_names_in_ == ["x_q50"] and data.cov.variances.ravel().tolist() == [0.25] * 4
+
+
+@doors
+@pytest.mark.filterwarnings("ignore:1 value with errors")
+def test_ratios_of_values_and_errors_are_values(door, tmp_path):
+    table = {"plx": VALUES, "plx_error": [1.0] * 4, "plx_over_error": VALUES}
+    assert DOORS[door](table, tmp_path).feature_names_in_ == ["plx", "plx_over_error"]
 
 
 @doors

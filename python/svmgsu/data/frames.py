@@ -5,9 +5,10 @@ Names are compared without regard to case, separators and units in brackets. Wit
 | columns | meaning |
 |---|---|
 | x_err, xerr, x_error, x_std, x_sigma, x_sd, x_se, x_unc, x_uncertainty, x_rms, x_e | standard deviation |
-| `x ±`, e_x, err_x, sigma_x, sig_x, unc_x, dx; MAGERR_x of MAG_x, a_e_x of a_x | standard deviation |
+| `x ±`, e_x, err_x, sigma_x, σ_x, unc_x, dx, Δx; MAGERR_x of MAG_x, a_e_x of a_x | standard deviation |
 | x_err1 and x_err2, x_err_up and x_err_down, x_errp and x_errm, E_x and e_x, ... | upper and lower error |
 | x_var, x_ivar | variance, inverse variance |
+| x_q16 and x_q84 beside x, x_q50 or x_median | bounds of one standard deviation |
 | cov_x_y, x_y_cov; x_y_corr | covariance, correlation of two values that have uncertainties |
 | _err, _std, _var, _err1 and _err2 | the uncertainty of all values at once |
 
@@ -30,17 +31,10 @@ VARIANCE, PRECISION = "variance", "inverse variance"
 UPPER_BOUND, LOWER_BOUND = "upper bound", "lower bound"
 MAYBE_UPPER, MAYBE_LOWER, MARGIN = "upper bound or error", "lower bound or error", "margin"
 BOUNDS = {MAYBE_UPPER, MAYBE_LOWER}
-ALONE: tuple[set[str], ...] = (
-    set(),
-    {STD},
-    {VARIANCE},
-    {PRECISION},
-    {UPPER, LOWER},
-    {UPPER_BOUND, LOWER_BOUND},
-)
+ALONE = (set[str](), {STD}, {VARIANCE}, {PRECISION}, {UPPER, LOWER}, {UPPER_BOUND, LOWER_BOUND})
 WHOLE = {"_err": STD, "_std": STD, "_var": VARIANCE, "_err1": UPPER, "_err2": LOWER}
 
-ERROR = r"err|error|errors|stderr|std|stdev|stddev|sigma|sig|sd|se|sem|unc|uncert|uncertainty|±|\+/-"
+ERROR = r"err|error|errors|stderr|std|stdev|stddev|sigma|sig|σ|sd|se|sem|unc|uncert|uncertainty|±|\+/-"
 UP, DOWN = "1|up|upper|plus|p|high|hi|pos|u", "2|down|dn|lower|minus|m|low|lo|neg|l"
 SIDED = "err|error|errors|unc|uncert|uncertainty|e|sigma|sig"
 # The words that mark an uncertainty, what it is, and whether it is one also where its value is missing.
@@ -50,16 +44,20 @@ MARKS = [
     (re.compile(rf"(?:{SIDED})(?:{UP})|(?:{UP})(?:{SIDED})"), UPPER, False),
     (re.compile(rf"(?:{SIDED})(?:{DOWN})|(?:{DOWN})(?:{SIDED})"), LOWER, False),
     (re.compile(ERROR), STD, True),
-    (re.compile("rms|e"), STD, False),
+    (re.compile("rms|noise|e|δ"), STD, False),
     (re.compile("var|variance"), VARIANCE, True),
     (re.compile("ivar|invvar"), PRECISION, True),
-    (re.compile("upper|up|hi|high|ub|plus"), MAYBE_UPPER, False),
-    (re.compile("lower|lo|low|lb|minus"), MAYBE_LOWER, False),
-    (re.compile("moe|margin|ci"), MARGIN, False),
+    (re.compile("[qp]84"), UPPER_BOUND, False),
+    (re.compile("[qp]16"), LOWER_BOUND, False),
+    (re.compile("(ci)?(upper|up|hi|high)|ub|plus|uci|ucl"), MAYBE_UPPER, False),
+    (re.compile("(ci)?(lower|lo|low)|lb|minus|lci|lcl"), MAYBE_LOWER, False),
+    (re.compile("moe|margin|ci|tol|tolerance|accuracy|precision"), MARGIN, False),
 ]
-SURE_FIRST, SURE_INSIDE = {"e", "err", "error", "sigma", "sig", "unc", "±"}, {"err", "error"}
+SURE_FIRST, SURE_INSIDE = {"e", "err", "error", "sigma", "sig", "σ", "unc", "±"}, {"err", "error"}
+# Gaia's ratios of values and errors, and the significance of its excess noise.
+NO_ERROR = re.compile("over_?error|noise_?sig", re.IGNORECASE)
 TAIL = re.compile(rf"(.+?)(?:err|error)({UP}|{DOWN})?")  # MAGERR, xerr, fluxerr1
-CENTRES = ("mean", "avg", "value", "val")
+CENTRES = ("mean", "avg", "value", "val", "q50", "p50", "median")
 UNIT = re.compile(rf"\s*(\[(?!{ERROR})[^\]]*\]|\((?!{ERROR})[^)]*\))\s*$")
 TOKENS = re.compile(r"±|\+/-|[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -67,7 +65,7 @@ JOINT = {"cov": "covariance", "corr": "correlation", "rho": "correlation"}
 
 IDS = re.compile(
     "(doc|obj|object|source|specobj|tic|star|row|gaia|u|patient|subject|sample)?id|(obj|object|source|kepoi)?name|object|toi|tic|kic|"
-    "designation|kepid|koi|epic|index|unnamed0|num|recno|identifier"
+    "designation|kepid|koi|epic|index|unnamed0|num|recno|identifier|patient|subject|participant"
 )
 TARGETS = ("label", "y", "class", "target", "type", "classification", "disposition", "koidisposition")
 
@@ -102,7 +100,7 @@ def is_id(name: str) -> bool:
 
 def _marks(name: str) -> list[_Mark]:
     """Find all that a column may be the uncertainty of, the likeliest first."""
-    words = tokens_of(name)
+    words = () if NO_ERROR.search(name) else tokens_of(name)
     found: list[tuple[int, _Mark]] = []
     for length in (2, 1):
         for start in range(len(words) - length, -1, -1):
@@ -120,7 +118,11 @@ def _marks(name: str) -> list[_Mark]:
             found.append((0, _Mark("".join([*words[:k], tail[1], *words[k + 1 :]]), what, True)))
     if len(words) == 2 and name[0] in "bB" and words[0] == "b":  # VizieR's lower and upper bounds
         found.append((0, _Mark(words[1], MAYBE_LOWER if name[0] == "b" else MAYBE_UPPER, False)))
-    if words and len(words[0]) > 1 and words[0][0] == "d":
+    if re.fullmatch(r".*\dM", name):  # the margins of the American census
+        found.append((0, _Mark(key_of(name[:-1] + "E"), MARGIN, False)))
+    if words and re.fullmatch("err(?!or).+", words[0]):  # ERRA_IMAGE of A_IMAGE
+        found.append((1, _Mark("".join([words[0][3:], *words[1:]]), STD, True)))
+    if words and len(words[0]) > 1 and words[0][0] in "dδ":
         found.append((2, _Mark("".join([words[0][1:], *words[1:]]), STD, False)))
     return [mark for _, mark in sorted(found, key=lambda pair: pair[0])]
 
@@ -173,12 +175,12 @@ def understand(
         usual = {key: c for key, c in usual.items() if c not in {*asked, *ignore, *aside, *lone}}
         target = next((usual[key] for key in TARGETS if key in usual), None)
     out = Columns({}, target=target or None, error_scale=error_scale)
+    used = {c for found in paired.values() for c in found.values()}
     if ids is None:
-        taken = {target, *ignore, *aside, *asked, *paired}
+        taken = {target, *ignore, *aside, *asked, *paired, *used}
         ids = [c for c in names if c not in taken and (is_id(c) or c in running)]
     out.ids = list(ids)
     apart = {*ignore, *out.ids} - asked
-    used = {c for found in paired.values() for c in found.values()}
     for name, why in lone.items() if features is None else ():
         owner = next((c for mark in _marks(name) for c in apart if key_of(c) == mark.base), None)
         if owner is None and name not in apart:

@@ -45,7 +45,7 @@ UNNAMED = "Unnamed: "  # how pandas calls a column without a name, with its numb
 HEAD = 100  # records of a text that are looked at before it is read
 MOST_SAMPLED = 1000  # cells of text by which a column is told apart
 BLOCK = 2**20  # bytes of a text that are parsed at a time, if its lines are not longer
-LEAST_RUNNING = 20  # rows: fewer integers may be in order, or texts all different, by chance
+FEW_RUNNING, LEAST_RUNNING = 10, 20  # rows: fewer integers may be in order, or texts all different, by chance
 LARGE_ID = 10**6
 MOST_CLASSES = 20  # whole numbers of more values are numbers to predict, not classes
 
@@ -209,8 +209,11 @@ class Cells:
                 kinds.numeric.add(column)
                 if cells.dtype.kind == "f" and len(cells) and np.isnan(cells[0]) and np.isnan(cells).all():
                     kinds.empty.add(column)
-                elif cells.dtype.kind in "iu" and len(cells) >= LEAST_RUNNING and _is_running(cells):
-                    kinds.running.add(column)
+                elif cells.dtype.kind in "iu" and len(cells):
+                    # In the first column fewer rows will do: tables begin with the numbers of their rows.
+                    first = column == self.columns[0] and cells[0] in (0, 1)
+                    if len(cells) >= (FEW_RUNNING if first else LEAST_RUNNING) and _is_running(cells):
+                        kinds.running.add(column)
                 continue
             filled = [*itertools.islice(self.texts(column), MOST_SAMPLED)]
             known = {text: spelled(text) is not None for text in set(filled)}
