@@ -18,6 +18,8 @@ from ..io.arrays import read_npz
 from ..io.cells import guess_task
 from ..io.dataset import Dataset
 from ..io.files import TABLES as ENDINGS
+from ..support.types import Cell, Fields, Fitted
+from ..support.validation import Matrix
 from .base import OF_TABLES, UsageError, about, count, positive, value_of
 
 SMALL = 2**20  # numbers: for fewer, one thread is ready before several have started
@@ -103,7 +105,7 @@ def read_data(
     args: argparse.Namespace,
     *,
     task: str | None = None,
-    remembered: dict[str, Any] | None = None,
+    remembered: Fields | None = None,
     missing: str = "keep",
 ) -> tuple[Dataset, str]:
     """Read the samples that the options name, and decide whether their target is classes or numbers.
@@ -141,9 +143,9 @@ def read_data(
 def _read(
     args: argparse.Namespace,
     format: str,
-    options: dict[str, Any],
+    options: Fields,
     task: str | None,
-    remembered: dict[str, Any],
+    remembered: Fields,
 ) -> tuple[Dataset, str | None]:
     files = (args.data, getattr(args, "labels", None), args.cov)
     if format not in TABLES:
@@ -169,7 +171,7 @@ def stem(path: str) -> str:
     return os.path.splitext(root)[0] if end.lower() in (".gz", ".xz", ".zst") else root
 
 
-def table_target(target: str | None, task: str | None) -> dict[str, Any]:
+def table_target(target: str | None, task: str | None) -> Fields:
     """Return the options of the table reader that say what is predicted."""
     if task is None:
         return {"target": None}
@@ -179,7 +181,7 @@ def table_target(target: str | None, task: str | None) -> dict[str, Any]:
     return {"target": target or True, "task": task, **soft}
 
 
-def table_options(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
+def table_options(args: argparse.Namespace, dataset: Dataset) -> Fields:
     """Return what a model remembers of its table: the target, and the options about columns."""
     if dataset.columns is None:
         return {}
@@ -192,9 +194,7 @@ def table_options(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
     return found
 
 
-def _opened(
-    args: argparse.Namespace, format: str, options: dict[str, Any], task: str | None
-) -> tuple[Dataset, str]:
+def _opened(args: argparse.Namespace, format: str, options: Fields, task: str | None) -> tuple[Dataset, str]:
     """Open the samples out of core: labels and ids are in memory, the rest is not."""
     from ..outofcore.open import FORMATS
     from ..outofcore.open import open as open_blocks
@@ -220,9 +220,9 @@ def _opened(
         if task not in (None, "optional") and not blocks.has_labels:
             raise ValueError("there are no labels; --target names their column")
     args.notes += blocks.notes
-    data: Any = blocks
+    data: Matrix = blocks
     y = blocks.labels() if blocks.has_labels else None
-    more: dict[str, Any] = {"y_std": blocks.numbers("y_std"), "classes": blocks.classes}
+    more: Fields = {"y_std": blocks.numbers("y_std"), "classes": blocks.classes}
     if task == "auto" and y is not None:
         task = "classification" if blocks.classes is not None else guess_task(y)
     return Dataset(data, y, blocks.ids(), **more), task or "classification"
@@ -230,9 +230,9 @@ def _opened(
 
 def read_like(
     args: argparse.Namespace,
-    model: Any,
+    model: Fitted,
     names: list[str] | None,
-    remembered: dict[str, Any],
+    remembered: Fields,
     task: str | None,
 ) -> Dataset:
     """Read samples with the features of a model in its order; labels only if there is a `task`."""
@@ -274,9 +274,9 @@ def check_own_files(format: str, name: str, prefix: str = "--", **files: str | N
             )
 
 
-def reader_options(args: argparse.Namespace, format: str, labels: str | None) -> dict[str, Any]:
+def reader_options(args: argparse.Namespace, format: str, labels: str | None) -> Fields:
     """Return the arguments of `svmgsu.read` that the options give."""
-    options: dict[str, Any] = {}
+    options: Fields = {}
     for name in OF_TABLES:
         value = getattr(args, name, None)
         if value is None:
@@ -301,7 +301,7 @@ def reader_options(args: argparse.Namespace, format: str, labels: str | None) ->
     return options
 
 
-def _split(name: str, value: Any) -> Any:
+def _split(name: str, value: object) -> Cell:
     if name == "na_values" and isinstance(value, str):
         try:
             return [float(number) for number in value.split(",")]

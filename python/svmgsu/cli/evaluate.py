@@ -12,6 +12,7 @@ from ..io.dataset import Dataset
 from ..io.files import extension
 from ..io.output import replacing
 from ..support.arrays import plain
+from ..support.types import Fields, Fitted
 from .base import UsageError, about, add_json, check_outputs
 from .data import add_data_options, check_streams, read_like
 from .models import (
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
         file.write(f"{content}\n".encode())
 
 
-def _measure_classes(args: argparse.Namespace, model: Any, dataset: Dataset) -> tuple[dict[str, Any], str]:
+def _measure_classes(args: argparse.Namespace, model: Fitted, dataset: Dataset) -> tuple[Fields, str]:
     from ..metrics import evaluate
 
     rows = predict_classes(args, model, dataset.data)
@@ -105,7 +106,7 @@ def _confusion(found: Any) -> list[str]:
     ]
 
 
-def _measure_numbers(args: argparse.Namespace, model: Any, dataset: Dataset) -> tuple[dict[str, Any], str]:
+def _measure_numbers(args: argparse.Namespace, model: Fitted, dataset: Dataset) -> tuple[Fields, str]:
     from ..metrics import evaluate_regression
 
     rows = predict_values(args, model, dataset.data)

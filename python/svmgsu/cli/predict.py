@@ -9,6 +9,8 @@ import numpy as np
 
 from .. import io
 from ..io.predictions import prediction_ending
+from ..support.types import Fields
+from ..support.validation import Matrix
 from .base import about, add_json, check_outputs, show
 from .data import add_data_options, check_streams, read_like
 from .models import feature_names, is_regression, load_model, predict_classes, predict_values
@@ -85,12 +87,12 @@ def run(args: argparse.Namespace) -> None:
         show(args, facts, _text(facts), taken=args.output == "-")
 
 
-def _number_facts(values: Any, std: Any) -> dict[str, Any]:
+def _number_facts(values: Matrix, std: Matrix) -> dict[str, Any]:
     found = {"least": float(values.min()), "greatest": float(values.max())}
     return found if std is None else found | {"mean std": float(std.mean())}
 
 
-def _text(facts: dict[str, Any]) -> str:
+def _text(facts: Fields) -> str:
     if "predicted" in facts:
         text = ", ".join(f"{number} × {label}" for label, number in facts["predicted"].items())
     else:

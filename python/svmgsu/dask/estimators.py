@@ -39,7 +39,7 @@ def decision_function(model: Fitted, X: ArrayLike, cov: ArrayLike = None, std: A
     return _lazy(model, "decision_function", X, cov, std)
 
 
-def _lazy(model: Any, method: str, X: Lazy, cov: ArrayLike, std: ArrayLike) -> Any:
+def _lazy(model: Fitted, method: str, X: Lazy, cov: ArrayLike, std: ArrayLike) -> Lazy:
     local = model.to_local() if hasattr(model, "to_local") else model
     if not is_dask(X):
         return getattr(local, method)(X, cov=cov, std=std)

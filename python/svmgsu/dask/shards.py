@@ -30,7 +30,7 @@ def is_dask_frame(given: ArrayLike) -> bool:
     return hasattr(given, "npartitions") and hasattr(given, "map_partitions")
 
 
-def row_blocks(given: Lazy, name: str) -> list[Any]:
+def row_blocks(given: Lazy, name: str) -> list[Lazy]:
     """Return the blocks of rows of a collection as delayed objects."""
     if not is_dask(given):
         raise TypeError(f"{name}: expected a Dask array or data frame, got {type(given).__name__}")
@@ -41,7 +41,7 @@ def row_blocks(given: Lazy, name: str) -> list[Any]:
     return list(given.to_delayed().reshape(-1))
 
 
-def aligned_blocks(given: Lazy, X: Lazy, name: str) -> list[Any]:
+def aligned_blocks(given: Lazy, X: Lazy, name: str) -> list[Lazy]:
     """Return the blocks of rows of `cov` or `std` beside those of X; None for each if there is none."""
     blocks = row_blocks(X, "X")
     if given is None:

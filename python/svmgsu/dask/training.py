@@ -19,7 +19,7 @@ from ..outofcore import shards as solver
 from ..outofcore.training import DataSource
 from ..support.labels import Copies, check_labels, check_weights
 from ..support.losses import Task as TaskName
-from ..support.types import Lazy
+from ..support.types import Fitted, Lazy
 from ..support.validation import Array, ArrayLike, FloatArray, is_sparse
 from .rounds import Rounds, client_of, threads_here
 from .shards import Shards
@@ -125,9 +125,9 @@ def train(
     y_std: ArrayLike = None,
     sample_weight: ArrayLike = None,
     timeout: float | None = TIMEOUT,
-    start: Any = None,
+    start: Fitted = None,
     **options: Lazy,
-) -> Any:
+) -> Fitted:
     """Train a linear classifier or regression on a cluster.
 
     Two classes, and several with multi_class="ovr", have the same bits as `svmgsu.train` on the same samples;

@@ -89,7 +89,7 @@ def table_for_fit(
     *,
     gaps: bool = False,
     by_content: bool = True,
-    **aligned: Any,
+    **aligned: object,
 ) -> tuple[Any, Any]:
     """X and y of a fit: a table with uncertainties, ids or text becomes `Gaussians`, all else stays.
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..support.validation import Array
+from ..support.types import Fields
+from ..support.validation import Array, ArrayLike, Matrix
 from .files import JSON, TEXT, WRITTEN, Source, check_utf8, encoded, extension, name_of
 from .output import replacing
 from .text import number_text
@@ -17,12 +18,12 @@ ENDINGS = (*WRITTEN, *JSON, *TEXT)
 
 def write_predictions(
     path: Source,
-    predicted: Any,
+    predicted: Matrix,
     *,
-    proba: Any = None,
-    decision: Any = None,
-    ids: Any = None,
-    classes: Any = (-1, 1),
+    proba: Matrix = None,
+    decision: Matrix = None,
+    ids: Matrix = None,
+    classes: Matrix = (-1, 1),
     format: str | None = None,
 ) -> None:
     """Write predictions in the layout that the ending of `path` asks for.
@@ -90,7 +91,12 @@ def write_predictions(
 
 
 def write_values(
-    path: Source, values: Any, *, std: Any = None, ids: Any = None, format: str | None = None
+    path: Source,
+    values: ArrayLike,
+    *,
+    std: ArrayLike = None,
+    ids: ArrayLike = None,
+    format: str | None = None,
 ) -> None:
     """Write predicted numbers, in the order of the samples.
 
@@ -117,7 +123,7 @@ def write_values(
     b 2.0 0.25
     """
     found = np.asarray(values, dtype=np.float64)
-    columns: dict[str, Any] = {"id": _ids(ids, len(found)).tolist(), "value": found.tolist()}
+    columns: Fields = {"id": _ids(ids, len(found)).tolist(), "value": found.tolist()}
     if std is not None:
         columns["std"] = np.asarray(std, dtype=np.float64).tolist()
         if len(columns["std"]) != len(found):
@@ -125,7 +131,7 @@ def write_values(
     _write_columns(path, columns, prediction_ending(path, format))
 
 
-def _ids(ids: Any, count: int) -> Array:
+def _ids(ids: ArrayLike, count: int) -> Array:
     """Return ids as text, 1, 2, ... by default."""
     names = np.arange(1, count + 1).astype(np.str_) if ids is None else np.asarray(ids).astype(np.str_)
     if names.shape != (count,):
@@ -142,7 +148,7 @@ def prediction_ending(path: Source, format: str | None) -> str:
     return ending
 
 
-def _write_columns(path: Source, columns: dict[str, Any], ending: str) -> None:
+def _write_columns(path: Source, columns: Fields, ending: str) -> None:
     """Write a table, one JSON object a line, or lines of words."""
     check_utf8(np.array(columns["id"]))
     if ending in WRITTEN:
@@ -160,7 +166,7 @@ def _write_columns(path: Source, columns: dict[str, Any], ending: str) -> None:
 
 
 def _authors(
-    names: Array, proba: Array, decisions: Array | None, labels: Array, negative: Any, positive: Any
+    names: Array, proba: Array, decisions: Array | None, labels: Array, negative: Matrix, positive: Matrix
 ) -> bytes:
     order = np.argsort(-(proba[:, 1] if decisions is None else decisions), kind="stable")
     said = [str(int(v) if isinstance(v, float) and v == int(v) else v) for v in labels[order].tolist()]

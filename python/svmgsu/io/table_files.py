@@ -15,6 +15,8 @@ import numpy as np
 from .. import _core
 from ..support.arrays import dense
 from ..support.memory import in_words, require_memory
+from ..support.types import Fields
+from ..support.validation import ArrayLike
 from .cells import Cells, CsvCells
 from .dataset import as_dataset
 from .files import (
@@ -160,11 +162,11 @@ def _delimiter(lines: list[str], usual: str | None) -> str:
 
 
 def write_table(
-    data: Any,
+    data: object,
     path: Source,
     *,
-    y: Any = None,
-    ids: Any = None,
+    y: ArrayLike = None,
+    ids: ArrayLike = None,
     feature_names: Any = None,
     format: str | None = None,
 ) -> None:
@@ -182,7 +184,7 @@ def write_table(
     names = list(feature_names or gaussians.feature_names_in_ or [f"x{j + 1}" for j in range(n)])
     if len(names) != n:
         raise ValueError(f"feature_names: {len(names)} names for {n} features")
-    columns: dict[str, Any] = {}
+    columns: Fields = {}
     if dataset.ids is not None:
         check_utf8(dataset.ids.astype(np.str_))
         columns["id"] = dataset.ids.astype(np.str_).tolist()
@@ -202,7 +204,7 @@ def write_table(
     save_table(columns, path, ending)
 
 
-def save_table(columns: dict[str, Any], path: Source, ending: str) -> None:
+def save_table(columns: Fields, path: Source, ending: str) -> None:
     """Write columns in the format of the ending, one of `WRITTEN`."""
     table = import_pyarrow().table(columns)
     with replacing(path) as (file,):

@@ -20,6 +20,8 @@ from ..io.frames import is_frame
 from ..io.table_files import import_pyarrow
 from ..io.tables import TableReader
 from ..support.errors import counted_from, option
+from ..support.types import Fields
+from ..support.validation import Matrix
 from .blocks import Blocks, FlatFile, fingerprint_of_file
 
 BLOCK_KEYS = ("X", "y", "cov", "std", "sample_weight", "y_std", "feature_names", "classes")
@@ -50,7 +52,7 @@ class Source:
 class Arrays:
     """Means, labels and covariances in arrays with a row per sample, or in .npy files."""
 
-    def __init__(self, means: Any, labels: Any, cov: Any) -> None:
+    def __init__(self, means: Matrix, labels: Matrix, cov: Matrix) -> None:
         self.name = name_of(means) if isinstance(means, str) else getattr(means, "filename", None) or "X"
         given = {"X": means, "labels": labels, "cov": cov}
         arrays = {
@@ -126,7 +128,7 @@ def array_source(groups: list[Arrays], psd: Psd, paths: list[str] | None = None)
     return Source(groups[0].name, pieces, paths, groups[0] if len(groups) == 1 else None)
 
 
-def _table_reader(options: dict[str, Any]) -> TableReader:
+def _table_reader(options: Fields) -> TableReader:
     """Return a reader of tables without missing values, which blocks do not have."""
     drop = f"{option('missing', 'drop')} leaves such samples out"
     if options.get("missing") == "keep":
@@ -134,7 +136,7 @@ def _table_reader(options: dict[str, Any]) -> TableReader:
     return TableReader(**{"advice": drop, **options})
 
 
-def iterable_source(given: Iterable[Any], psd: Psd, options: dict[str, Any]) -> Source:
+def iterable_source(given: Iterable[Any], psd: Psd, options: Fields) -> Source:
     """Return an iterable of blocks: tuples, dicts, `Gaussians`, data frames or what `svmgsu.read` returns."""
 
     def pieces(room: int) -> Iterator[Piece]:
@@ -160,7 +162,7 @@ def iterable_source(given: Iterable[Any], psd: Psd, options: dict[str, Any]) -> 
 
 def _read_block(block: Any, number: int, psd: Psd) -> Piece:
     """Return the samples of a tuple, a dict, `Gaussians` or an array."""
-    given: dict[str, Any] = {"X": block}
+    given: Fields = {"X": block}
     if isinstance(block, Mapping):
         given = dict(block)
         if "X" not in given or not given.keys() <= set(BLOCK_KEYS):
@@ -178,7 +180,7 @@ def _read_block(block: Any, number: int, psd: Psd) -> Piece:
     return dataset, given.get("sample_weight")
 
 
-def table_source(paths: list[str], format: str, options: dict[str, Any]) -> Source:
+def table_source(paths: list[str], format: str, options: Fields) -> Source:
     """Return tables of a format with the same columns; `options` are those of `svmgsu.io.read_table`."""
     _table_reader(options)  # wrong options are refused before anything is read
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
