@@ -198,6 +198,9 @@ def test_a_scaler_that_leaves_the_uncertainties_behind_is_told(given):
             svmgsu.LinearSVMGSU(lam=0.1).fit(scaled, Y, **{given: noise})
     with pytest.warns(UserWarning, match="does not scale std"):
         make_pipeline(StandardScaler(), svmgsu.LinearSVMGSU(lam=0.1)).fit(X, Y, linearsvmgsu__std=E)
+    with pytest.raises(ValueError, match="does not scale std"):
+        pipeline = make_pipeline(StandardScaler(), svmgsu.LinearSVMGSU(lam=0.1))
+        pipeline.fit(1000 * X, Y, linearsvmgsu__std=1000 * E)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         svmgsu.LinearSVMGSU(lam=0.1).fit(svmgsu.Gaussians(scaled, std=0.1), Y)
@@ -225,14 +228,12 @@ def test_labels_in_bytes_as_fits_has_them():
     assert model.classes_.tolist() == ["quasar", "star"]
 
 
-def test_a_scaler_that_makes_features_of_uncertainties_is_told_of():
+def test_a_scaler_that_makes_features_of_uncertainties_is_refused():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 20)
     table = pd.DataFrame({"flux": rng.normal(size=40) + y, "flux_err": rng.uniform(0.1, 0.3, 40)})
     scaled = make_pipeline(StandardScaler(), svmgsu.LinearSVMGSU())
-    with pytest.warns(
-        UserWarning, match=r"flux_err were taken as features.*svmgsu.Propagate\(StandardScaler"
-    ):
+    with pytest.raises(ValueError, match=r"features of the uncertainties flux_err.*svmgsu.Propagate\(Stand"):
         scaled.fit(table, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

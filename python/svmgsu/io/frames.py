@@ -20,6 +20,7 @@ from .tables import TableReader
 
 LIBRARIES = ("pandas", "polars", "astropy", "pyarrow")
 WITHOUT_GAPS = "GSUClassifier and GSURegressor take missing values; X.dropna() leaves such samples out"
+MOST_NOISE = 4  # mean square of errors, of values with variance 1
 LEAST_SCALED = 5  # samples whose mean and variance are not 0 and 1 by chance
 
 
@@ -99,9 +100,9 @@ def table_for_fit(
     if not is_frame(X):
         if type(X) is np.ndarray:
             if cov is None and std is None:
-                _warn_of_lost_names(X)
+                _check_names_kept(X)
             else:
-                _warn_of_scaling(X, "std" if cov is None else "cov")
+                _check_scaling(X, "std" if cov is None else "cov", std)
         return X, y
     names = names_of(X)
     if not all(isinstance(name, str) for name in names) or len(X) == 0:
@@ -168,8 +169,8 @@ def _column_of(X: Table, names: list[str], y: Matrix) -> str | None:
     return name if np.array_equal(np.asarray(y), np.asarray(X[name])) else None
 
 
-def _warn_of_lost_names(X: Array) -> None:
-    """Warn if a pipeline was given a table with uncertainties, and a step before this one lost their names.
+def _check_names_kept(X: Array) -> None:
+    """Refuse an X that was a table with uncertainties before a step of a pipeline lost their names.
 
     Only the pipeline knows the names: `fit` sees an array. So the pipeline is looked for among the callers.
     """
@@ -179,21 +180,28 @@ def _warn_of_lost_names(X: Array) -> None:
         names = getattr(pipeline, "feature_names_in_", None) if hasattr(pipeline, "steps") else None
         # A step that takes some of the columns, or makes others, is taken to know what it does.
         if names is not None and X.ndim == 2 and len(names) == X.shape[1]:
-            with contextlib.suppress(ColumnError):
+            try:
                 found = understand([str(name) for name in names]).values
-                errors = [column for pairs in found.values() for column in pairs.values()]
-                if errors:
-                    first = type(pipeline.steps[0][1]).__name__
-                    warn(
-                        f"X: the uncertainties {listed(errors, 3)} were taken as features, since {first} "
-                        f"returns an array without names; svmgsu.Propagate({first}()) keeps them as such"
-                    )
+            except ColumnError:
+                return
+            errors = [column for pairs in found.values() for column in pairs.values()]
+            if errors:
+                first = type(pipeline.steps[0][1]).__name__
+                raise ValueError(
+                    f"X: {first} makes features of the uncertainties {listed(errors, 3)}, since it returns "
+                    f"an array without names; svmgsu.Propagate({first}()) keeps them as such. If they are to be "
+                    "features, pass the table as an array"
+                )
             return
         frame = frame.f_back  # type: ignore[assignment]
 
 
-def _warn_of_scaling(X: Array, given: str) -> None:
-    """Warn of `given` beside an X that was standardised: the scaler did not know of it."""
+def _check_scaling(X: Array, given: str, std: Matrix) -> None:
+    """Warn of `given` beside an X that was standardised, or refuse it.
+
+    The scaler did not know of it. Errors that exceed the spread of the values, to which they contribute,
+    cannot be in units of the scaled X and are refused. Smaller ones may have been scaled by hand.
+    """
     if X.ndim != 2 or X.dtype.kind != "f" or len(X) < LEAST_SCALED:
         return
     small = 1e-9 if X.dtype == np.float64 else 1e-4
@@ -201,12 +209,15 @@ def _warn_of_scaling(X: Array, given: str) -> None:
         return
     spread = X.std(axis=0)
     if (np.abs(X.mean(axis=0)) < small).all() and (np.minimum(np.abs(spread - 1), spread) < small).all():
-        warn(
+        text = (
             f"{given}: every feature of X has mean 0 and variance 1, as behind a StandardScaler, which does "
             f"not scale {given}. svmgsu.Propagate(StandardScaler()) scales both; pass it "
             f"svmgsu.Gaussians(X, {given}=...), or route {given} through it. If {given} is in the units of "
             f"the scaled X, fit svmgsu.Gaussians(X, {given}={given}) instead"
         )
+        if std is not None and (np.mean(np.square(std), axis=0) > MOST_NOISE).any():
+            raise ValueError(text)
+        warn(text)
 
 
 def table_for_predict(
