@@ -189,8 +189,8 @@ def _check_names_kept(X: Array) -> None:
                 first = type(pipeline.steps[0][1]).__name__
                 raise ValueError(
                     f"X: {first} makes features of the uncertainties {listed(errors, 3)}, since it returns "
-                    f"an array without names; svmgsu.Propagate({first}()) keeps them as such. If they are to be "
-                    "features, pass the table as an array"
+                    f"an array without names; svmgsu.Propagate({first}()) keeps them as such. If they "
+                    "are to be features, pass the table as an array"
                 )
             return
         frame = frame.f_back  # type: ignore[assignment]
