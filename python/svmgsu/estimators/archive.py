@@ -9,7 +9,6 @@ a model must be able to predict before it is handed out.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -24,8 +23,16 @@ from ..support.validation import Array
 
 FORMAT = "svmgsu-model"
 VERSION = 1
-SETTINGS = (type(None), bool, int, float, str)  # types of parameters that are kept
 NOT_SAVED = {"saved": False}  # metadata of fields that only a fit needs
+SETTING = "None | bool | int | float | str"  # types of parameters that are kept
+HEAD = {  # what is in a file beside the fitted attributes, with annotations
+    "class": "str",
+    "settings": f"dict[str, {SETTING}]",
+    "features": "int",
+    "names": "list[str] | None",
+    "names_of_gaussians": "bool",
+    "labels": "list[str] | None",  # the kind of labels, and a list of these
+}
 
 
 def save(estimator: Fitted, path: Any) -> None:
@@ -39,7 +46,9 @@ def save(estimator: Fitted, path: Any) -> None:
         "version": VERSION,
         "written_by": _core.config()["version"],
         "class": type(estimator).__name__,
-        "settings": {k: v for k, v in estimator.get_params(deep=False).items() if isinstance(v, SETTINGS)},
+        "settings": {
+            k: v for k, v in estimator.get_params(deep=False).items() if _kind(v) in SETTING.split(" | ")
+        },
         "features": int(estimator.n_features_in_),
         "names": None if names is None else [str(name) for name in names],
         "names_of_gaussians": bool(getattr(estimator, "names_of_gaussians_", False)),
@@ -74,29 +83,17 @@ def _fields(kind: Any) -> dict[str, str]:
     }
 
 
-class Archive:
-    """The contents of a file that messages call `name`; what is wrong with it is a FormatError."""
+def _kind(value: Any) -> str:
+    return "None" if value is None else type(value).__name__
 
-    def __init__(self, path: Any, name: str, classes: Iterable[type]) -> None:
-        from ..io.arrays import load_archive
 
+class Reader:
+    """Values of a file that messages call `name`, checked; what is wrong with one is a FormatError."""
+
+    def __init__(self, name: str, arrays: dict[str, Array], classes: Iterable[type]) -> None:
         self.name = name
+        self.arrays = arrays
         self.classes = {kind.__name__: kind for kind in classes}
-        self.arrays = load_archive(path, name)
-        text = self.arrays.pop("svmgsu", None)
-        if text is None or text.shape != () or text.dtype.kind != "U":
-            raise _core.FormatError(
-                f"{name}: no model of svmgsu; there are the arrays {sorted(self.arrays)[:10]}"
-            )
-        try:
-            self.tree = json.loads(str(text))
-        except (ValueError, RecursionError) as error:
-            raise _core.FormatError(f"{name}: its text is damaged ({error})") from None
-        if not isinstance(self.tree, dict) or self.tree.get("format") != FORMAT:
-            raise _core.FormatError(f"{name}: format: expected {FORMAT!r}")
-        version = self.get("version", "int")
-        if version != VERSION:
-            raise _core.FormatError(f"{name}: version: {version}; this svmgsu reads version {VERSION}")
 
     def wrong(self, place: str, wanted: str, got: object) -> _core.FormatError:
         """Return an error that names the place, what was expected there and what is there."""
@@ -104,17 +101,15 @@ class Archive:
         shown = shown if len(shown) <= 80 else shown[:77] + "..."
         return _core.FormatError(f"{self.name}: {place}: expected {wanted}, got {shown}")
 
-    def get(self, key: str, annotation: str) -> Any:
-        """Return a value at the top of the tree, of the annotated type."""
-        return self.value(self.tree.get(key), annotation, key)
-
     def value(self, tree: Any, annotation: str, place: str) -> Any:
         """Return a value whose type is among the words of an annotation such as "list[Mixture] | None"."""
         words = re.findall(r"\w+", annotation)
         if isinstance(tree, list) and "list" in words:
             return [self.value(part, annotation, f"{place}.{k}") for k, part in enumerate(tree)]
+        if isinstance(tree, dict) and "dict" in words:
+            return {k: self.value(part, annotation, f"{place}.{k}") for k, part in tree.items()}
         found = tree
-        kind = "None" if tree is None else type(tree).__name__
+        kind = _kind(tree)
         if isinstance(tree, dict) and "array" in tree:
             found = self._array(tree, place)
             kind = "FloatArray" if found.dtype == np.float64 else "Array"
@@ -157,41 +152,43 @@ def _below(kind: Any) -> Iterator[Any]:
 
 def load(path: Any, name: str) -> Fitted:
     """Read the pool in a file that messages call `name`."""
+    from ..io.arrays import load_archive
     from .pool import classifier, mixture, regressions, regressor, samples, weights
 
+    arrays = load_archive(path, name)
+    text = arrays.pop("svmgsu", None)
+    if text is None or text.shape != () or text.dtype.kind != "U":
+        raise _core.FormatError(f"{name}: no model of svmgsu; there are the arrays {sorted(arrays)[:10]}")
+    try:
+        tree = json.loads(str(text))
+    except (ValueError, RecursionError) as error:
+        raise _core.FormatError(f"{name}: its text is damaged ({error})") from None
     known = [samples.Inputs, samples.StandardErrors, mixture.Mixture, regressions.Features]
-    archive = Archive(path, name, [*known, weights.Gate, weights.PoolSummary, *_below(weights.Member)])
-    kinds: Fields = {
-        "GSUClassifier": classifier.GSUClassifier,
-        "GSURegressor": regressor.GSURegressor,
-    }
-    kind = kinds.get(archive.get("class", "str"))
+    reader = Reader(name, arrays, [*known, weights.Gate, weights.PoolSummary, *_below(weights.Member)])
+    if not isinstance(tree, dict) or tree.get("format") != FORMAT or tree.get("version") != VERSION:
+        raise reader.wrong("format", f"{FORMAT}, version {VERSION}", tree)
+    head = {key: reader.value(tree.get(key), annotation, key) for key, annotation in HEAD.items()}
+    kinds: tuple[Any, ...] = (classifier.GSUClassifier, regressor.GSURegressor)
+    kind = next((kind for kind in kinds if kind.__name__ == head["class"]), None)
     if kind is None:
-        raise archive.wrong("class", f"one of {', '.join(kinds)}", archive.tree["class"])
-    settings = archive.tree.get("settings")
-    if not isinstance(settings, dict) or not set(settings) <= set(inspect.signature(kind).parameters):
-        raise archive.wrong("settings", f"parameters of {kind.__name__}", settings)
-    for key, value in settings.items():
-        if not isinstance(value, SETTINGS):
-            raise archive.wrong(f"settings.{key}", "a number or a text", value)
-    model = kind(**settings)
-    model.n_features_in_ = archive.get("features", "int")
-    names = archive.get("names", "list[str] | None")
-    if names is not None:
-        model.feature_names_in_ = np.asarray(names, dtype=object)
-        if archive.get("names_of_gaussians", "bool"):
-            model.names_of_gaussians_ = True
-    fitted = archive.tree.get("fitted")
+        raise reader.wrong("class", "GSUClassifier or GSURegressor", head["class"])
+    fitted = tree.get("fitted")
     if not isinstance(fitted, dict) or set(fitted) != set(kind._saved):
-        raise archive.wrong("fitted", f"the parts {', '.join(kind._saved)}", fitted)
-    for key, annotation in kind._saved.items():
-        setattr(model, key, archive.value(fitted[key], annotation, f"fitted.{key}"))
+        raise reader.wrong("fitted", f"the parts {', '.join(kind._saved)}", fitted)
+    parts = {key: reader.value(fitted[key], what, f"fitted.{key}") for key, what in kind._saved.items()}
     # The core checks the sizes of what it is given; a prediction finds what does not fit together.
     try:
-        if names is not None and len(names) != model.n_features_in_:
-            raise ValueError(f"{len(names)} names for {model.n_features_in_} features")
+        model = kind(**head["settings"])
+        model.__dict__.update(parts)
+        model.n_features_in_ = head["features"]
+        if head["names"] is not None:
+            if len(head["names"]) != model.n_features_in_:
+                raise ValueError(f"{len(head['names'])} names for {model.n_features_in_} features")
+            model.feature_names_in_ = np.asarray(head["names"], dtype=object)
+            if head["names_of_gaussians"]:
+                model.names_of_gaussians_ = True
         if hasattr(kind, "predict_proba"):
-            label_kind, texts = archive.tree["labels"]
+            label_kind, texts = head["labels"]
             model.classes_ = labels_from_texts(label_kind, list(map(str, texts)))
         with np.errstate(all="ignore"):
             for std in (None, 1.0):

@@ -361,38 +361,30 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         These are samples in whose answer the member has a weight, and those in `more`, of shape (M, l).
         """
         pool = self.pool_
-        views: dict[bytes, View] = {}
         for m in range(len(self.members_)):
             wanted = np.where(gated, pool.fallback_weights[m] > 0, pool.weights[m] > 0) | more[m]
             rows = np.flatnonzero(wanted)
             if 2 * len(rows) > len(view):
                 yield m, slice(None), view
             elif len(rows):
-                key = rows.tobytes()
-                if key not in views:
-                    views[key] = view.take(rows)
-                yield m, rows, views[key]
+                yield m, rows, view.take(rows)
 
     def _refit(self, seen: Gaussians, targets: FloatArray, weights: FloatArray, budget: Budget) -> None:
         """Fit regressions that have a weight to more samples than took part in choices."""
         everyone = np.zeros(len(seen), dtype=np.int64)
         task = self._task(targets, weights, [], everyone, budget, self.inputs_.standard(seen[:1]))
         weighted = (self.pool_.weights > 0) | (self.pool_.fallback_weights > 0)
-        waiting = [self.members_[m] for m in np.flatnonzero(weighted) if hasattr(self.members_[m], "refit")]
-        while waiting and not budget.over:
-            # As many members at a time as their features fit into memory; posteriors are made once for these.
-            width = max(member.W.shape[1] for member in waiting)
-            now = waiting[: max(1, 2 * NUMBERS // (len(seen) * width))]
-            waiting = waiting[len(now) :]
-            Z = [np.empty((len(seen), member.W.shape[1]), dtype=np.float32) for member in now]
+        for m in np.flatnonzero(weighted):
+            member = self.members_[m]
+            if budget.over or not hasattr(member, "refit"):
+                continue
+            Z = np.empty((len(seen), member.W.shape[1]), dtype=np.float32)
 
-            def fill(rows: slice, view: View, now: Any = now, Z: Matrix = Z) -> None:
-                for member, out in zip(now, Z, strict=True):
-                    out[rows] = member.features(view)
+            def fill(rows: slice, view: View, Z: Any = Z, features: Any = member.features) -> None:
+                Z[rows] = features(view)
 
             self._map(fill, seen)
-            for member, features in zip(now, Z, strict=True):
-                member.refit(features, task)
+            member.refit(Z, task)
 
     def _map(self, work: Callable[[slice, View], Answer], data: Gaussians) -> list[Answer]:
         """Work on samples as members see them, some at a time; threads share these batches."""

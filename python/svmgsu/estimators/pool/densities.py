@@ -6,7 +6,9 @@ the exact moments of a class, and mixtures of the samples' own Gaussians.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from ...data.covariances import Diagonal
 from ...support.validation import Array, FloatArray
 from ..archive import NOT_SAVED
 from ..observations import Observed
-from .mixture import Mixture, learn_mixtures
+from .mixture import Budget, Mixture, learn_mixtures
 from .samples import WIDE_SHARE, View
 from .weights import Member, Task, classification_weights, log_pool
 
@@ -29,6 +31,19 @@ CHOICE_FOLDS = 2  # folds that choose the number of components
 BANDWIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0)  # variances that are added to samples' own, in units of the spread
 RARE = 1e-6  # the prior of a class without samples in a fold
 CALIBRATION = 1e-4  # the penalty of temperature and biases
+
+
+def best_setting(settings: Sequence[Any], loss_of: Callable[[Any], float], budget: Budget) -> Any:
+    """Return the last of increasing settings before the loss rises, or time is over."""
+    chosen, best = settings[0], np.inf
+    for setting in settings:
+        if best < np.inf and budget.over:
+            break
+        loss = loss_of(setting)
+        if loss > best:
+            break
+        chosen, best = setting, loss
+    return chosen
 
 
 def with_biases(logs: FloatArray) -> FloatArray:
@@ -61,16 +76,12 @@ class DensityMember(Member):
         """Choose the number of components, fit to all samples; return held-out log-probabilities (l, K)."""
         count = len(task.base)
         parts = [known[known < count] for known, _ in task.folds]
-        best = np.inf
-        for setting in self._settings(task):
-            if best < np.inf and task.budget.over:
-                break
+
+        def loss_of(setting: float) -> float:
             tried = [self._fit(task, known, setting, 1) for known in parts[:CHOICE_FOLDS]]
-            loss = task.mean(task.losses(self._held_out(view, task, tried)))
-            if loss > best:
-                break
-            best = loss
-            self.setting = setting
+            return task.mean(task.losses(self._held_out(view, task, tried)))
+
+        self.setting = best_setting(self._settings(task), loss_of, task.budget)
         everyone = np.arange(count)
         fits = [self._fit(task, known, self.setting, CLASS_STARTS) for known in [*parts, everyone]]
         self.mixtures = fits.pop()
@@ -203,19 +214,19 @@ class JointMember(Member):
         count = len(task.base)
         joint = _joined(task.base, task.targets[:count, 0], task.targets[:count, 1])
         parts = [known[known < count] for known, _ in task.folds]
-        best = np.inf
-        for components in JOINT_COMPONENTS:
-            if best < np.inf and (components * EACH * joint.values.shape[1] > count or task.budget.over):
-                break
+
+        def loss_of(components: int) -> float:
             loss = 0.0
             for known, (_, out) in zip(parts[:CHOICE_FOLDS], task.folds, strict=False):
                 tried = self._fit(joint, task, known, components, 1)
                 mean, _ = _conditional(view.seen.take(out), tried, view.threads)
                 loss += float(task.weights[out] @ (task.targets[out, 0] - mean) ** 2)
-            if loss > best:
-                break
-            best = loss
-            self.components = components
+            return loss
+
+        most = count / (EACH * joint.values.shape[1])
+        self.components = best_setting(
+            [K for K in JOINT_COMPONENTS if K == 1 or most >= K], loss_of, task.budget
+        )
         held_out = np.empty(len(view))
         self.variance = np.empty(len(view))
         for known, (_, out) in zip(parts, task.folds, strict=True):

@@ -51,36 +51,20 @@ class Features:
 
     def __call__(self, view: View) -> FloatArray:
         """Return the features, (l, 2R + linear terms)."""
-        parts = [self._waves(view, None)] if len(self.frequencies) else []
-        if self.linear:
-            parts.append(self._linear_terms(view))
-        return parts[0] if len(parts) == 1 else np.hstack(parts)
-
-    def scores(self, view: View, W: FloatArray) -> FloatArray:
-        """Return the features times each row of W, without holding cosines and sines."""
-        R = len(self.frequencies)
-        found = np.zeros((len(view), len(W)))
-        if R:
-            found = self._waves(view, np.ascontiguousarray(W[:, : 2 * R]))
-        return found + self._linear_terms(view) @ W[:, 2 * R :].T if self.linear else found
-
-    def _waves(self, view: View, combine: FloatArray | None) -> FloatArray:
-        """Return expected cosines and sines, (l, 2R), or `combine` times these."""
-        weights, means, covs = self._posterior(view)
-        errors = view.errors if self.with_errors else None
-        return _core.expected_waves(self.frequencies, weights, means, covs, errors, combine, view.threads)
-
-    def _linear_terms(self, view: View) -> FloatArray:
-        values = self._posterior(view).mean()
-        if self.with_errors:
-            assert view.errors is not None
-            values = np.hstack([values, view.errors])
-        return self.linear * values
-
-    def _posterior(self, view: View) -> Posterior:
+        posterior = Posterior(None, view.points[:, np.newaxis])
         if self.on_posterior and view.posterior is not None:
-            return view.posterior
-        return Posterior(None, view.points[:, np.newaxis])
+            posterior = view.posterior
+        errors = view.errors if self.with_errors else None
+        parts = []
+        if len(self.frequencies):
+            parts.append(
+                _core.expected_waves(self.frequencies, *posterior, errors, None, view.threads),
+            )
+        if self.linear:
+            parts.append(self.linear * posterior.mean())
+            if errors is not None:
+                parts.append(self.linear * errors)
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
 def candidate_maps(
@@ -137,7 +121,7 @@ class RegressionMember(Member):
     def scores(self, view: View) -> FloatArray:
         """Return f of each sample and problem."""
         assert self.features is not None
-        return self.features.scores(view, self.W) + self.b
+        return self.features(view) @ self.W.T + self.b
 
 
 def solve_logistic(

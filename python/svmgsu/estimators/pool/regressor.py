@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ...io.frames import check_scored, column_named
 from ...support.validation import (
+    DEVIATIONS,
     Array,
     ArrayLike,
     FloatArray,
@@ -110,8 +111,19 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         budget = self._begin()
         columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "y_std": y_std}
         data, weights, columns = self._read(X, cov, std, columns)
-        y = _targets(columns["y"], len(data))
-        errors = _target_errors(columns["y_std"], len(data))
+        if columns["y"] is None:
+            raise ValueError("y: requires y to be passed, but the target y is None")
+        y = as_float_array(column_or_1d(columns["y"], warn=True), "y", (1,)).astype(np.float64)
+        if len(y) != len(data):
+            raise ValueError(f"y: {len(y)} targets for {len(data)} samples")
+        check_finite(y, "y")
+        check_unit("y", y.min(), y.max())
+        errors = as_float_array(
+            0.0 if columns["y_std"] is None else columns["y_std"], "y_std", (0, 1), DEVIATIONS
+        )
+        if errors.ndim and len(errors) != len(data):
+            raise ValueError(f"y_std: expected a number or shape ({len(data)},), got {errors.shape}")
+        errors = np.broadcast_to(errors.astype(np.float64), len(data))
         order = canonical_order(data, y, weights, errors)
         order = order[weights[order] > 0]
         if len(order) < 2:
@@ -252,26 +264,3 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         check_scored(self._had_noise, X, cov, std)
         targets = column_named(X, y)
         return float(r2_score(targets, self.predict(X, cov, std), sample_weight=sample_weight))
-
-
-def _target_errors(y_std: ArrayLike, count: int) -> FloatArray:
-    """Return standard errors of targets, one for each sample."""
-    errors = as_float_array(0.0 if y_std is None else y_std, "y_std", (0, 1)).astype(np.float64)
-    if errors.ndim and errors.shape != (count,):
-        raise ValueError(f"y_std: expected a number or shape ({count},), got {errors.shape}")
-    check_finite(errors, "y_std")
-    if (errors < 0).any():
-        raise ValueError(f"y_std: expected numbers >= 0, got {errors.min():g}")
-    return np.broadcast_to(errors, count)
-
-
-def _targets(y: ArrayLike, count: int) -> FloatArray:
-    """Return targets as finite numbers, one for each sample."""
-    if y is None:
-        raise ValueError("y: requires y to be passed, but the target y is None")
-    targets = as_float_array(column_or_1d(y, warn=True), "y", (1,)).astype(np.float64)
-    if len(targets) != count:
-        raise ValueError(f"y: {len(targets)} targets for {count} samples")
-    check_finite(targets, "y")
-    check_unit("y", targets.min(), targets.max())
-    return targets

@@ -22,7 +22,7 @@ WIDE_SHARE = 0.01  # the weight of the wide component, which keeps posteriors of
 WIDER = 4.0  # its covariance, in units of that of the training values
 POPULATION_ROWS = 50_000
 NEGLIGIBLE = 1e-3  # components of a posterior with less weight are left out
-LITTLE = 1e-2  # shares by which a sample is outside the support that change nothing
+LITTLE = 1e-2  # shares outside the support that count as 0: most samples need no members without weight
 SMALLEST = 1e-4  # of a feature's spread: smaller standard errors look alike as features
 LEAST_OF_CLASS = 50  # samples of a rare class that take part in choices
 
@@ -222,7 +222,7 @@ class Inputs:
         logs, _, shares, means, covs = population.posterior(seen, threads, moments=noisy)
         with np.errstate(divide="ignore"):
             far = logs + np.log(shares[:, -1])
-        outside = _more_than_little(shares[:, -1])
+        outside = np.where(shares[:, -1] > LITTLE, shares[:, -1], 0.0)
         points = seen.values
         posterior = Posterior(None, points[:, np.newaxis]) if self.uncertain else None
         if missing.any():
@@ -246,16 +246,12 @@ class Inputs:
         wide = WIDER * (S + 1e-6) + noise
         terms = 0.5 * (np.log(narrow / wide) + values**2 * (1 / narrow - 1 / wide))
         ratio = np.where(missing, 0.0, terms).sum(axis=1) + np.log(WIDE_SHARE / (1 - WIDE_SHARE))
-        outside = _more_than_little(0.5 * (1 + np.tanh(ratio / 2)))
+        outside = 0.5 * (1 + np.tanh(ratio / 2))
+        outside = np.where(outside > LITTLE, outside, 0.0)
         posterior = None
         if self.uncertain:
             posterior = Posterior(None, mean[:, np.newaxis], ((1 - share) * S)[:, np.newaxis])
         return View(seen, np.where(missing, mean, values), posterior, errors, ratio, outside, threads)
-
-
-def _more_than_little(outside: FloatArray) -> FloatArray:
-    """Set negligible shares to 0: for most samples members without weight need not be asked then."""
-    return np.where(outside > LITTLE, outside, 0.0)
 
 
 def make_folds(

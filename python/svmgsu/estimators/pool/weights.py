@@ -235,41 +235,20 @@ class Member:
 
 @dataclass
 class PoolSummary:
-    """What a pool has learnt.
+    """What a pool has learnt; printed, a table of its members."""
 
-    Attributes
-    ----------
-    members : list of str
-        Names of the members.
-    weights : array
-        Their weights.
-    fallback_weights : array
-        Weights for samples whose standard errors are unlike those of the training set; 0 for members that
-        cannot be trusted then.
-    losses : array
-        Held-out loss of each member.
-    loss, fallback_loss : float
-        Held-out loss of the pool with either weights, which were chosen with the same samples.
-    gap : float
-        Proven bound of the distance of the weights' problem to its optimum.
-    gated : float
-        Share of training samples for which the fallback weights are used.
-    outside : float
-        Mean share by which training samples are outside the support.
-    left_out : list of str
-        Members for which `max_time` was too short.
-    """
-
-    members: list[str]
+    members: list[str]  # their names
     weights: FloatArray
-    fallback_weights: FloatArray
-    losses: FloatArray
-    loss: float
+    fallback_weights: (
+        FloatArray  # for samples with unlike standard errors; 0 for members not to be trusted then
+    )
+    losses: FloatArray  # the held-out loss of each member
+    loss: float  # of the pool, with weights that were chosen with the same samples
     fallback_loss: float
-    gap: float
-    gated: float
-    outside: float
-    left_out: list[str]
+    gap: float  # a proven bound of the distance of the weights' problem to its optimum
+    gated: float  # the share of training samples for which the fallback weights are used
+    outside: float  # the mean share by which training samples are outside the support
+    left_out: list[str]  # members for which `max_time` was too short
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.members)
@@ -297,7 +276,7 @@ class Gate:
     @classmethod
     def learn(cls, view: View, task: Task, seed: int) -> Gate:
         """Fit the density, and its limits by held-out samples."""
-        joint = Observed(_values_and_errors(view), None, None)
+        joint = Observed(cls._values_and_errors(view), None, None)
         least = min(len(known) for known, _ in task.folds)
         components = max(1, min(GATE_COMPONENTS, least // (2 * joint.values.shape[1])))
 
@@ -307,21 +286,21 @@ class Gate:
             )
             return found
 
-        logs = [_log_densities(fitted(known), view.take(out)) for known, out in task.folds[:LIMIT_FOLDS]]
-        return cls(fitted(None), np.quantile(np.concatenate(logs), UNLIKELY, axis=0))
+        gates = [(cls(fitted(known), np.zeros(2)), out) for known, out in task.folds[:LIMIT_FOLDS]]
+        logs = np.concatenate([gate._log_densities(view.take(out)) for gate, out in gates])
+        return cls(fitted(None), np.quantile(logs, UNLIKELY, axis=0))
 
     def __call__(self, view: View) -> Array:
         """Tell whether the standard errors of a sample are unlike those of the fit."""
-        return np.asarray((_log_densities(self.mixture, view) < self.limits).all(axis=1))
+        return np.asarray((self._log_densities(view) < self.limits).all(axis=1))
 
+    @staticmethod
+    def _values_and_errors(view: View) -> FloatArray:
+        assert view.errors is not None
+        return np.ascontiguousarray(np.hstack([view.points, view.errors]))
 
-def _values_and_errors(view: View) -> FloatArray:
-    assert view.errors is not None
-    return np.ascontiguousarray(np.hstack([view.points, view.errors]))
-
-
-def _log_densities(mixture: Mixture, view: View) -> FloatArray:
-    """Return log p(x, e) and log p(e | x) of each sample, (l, 2)."""
-    X = _values_and_errors(view)
-    joint, values = mixture.log_densities(X, X.shape[1], view.points.shape[1])
-    return np.column_stack([joint, joint - values])
+    def _log_densities(self, view: View) -> FloatArray:
+        """Return log p(x, e) and log p(e | x) of each sample, (l, 2)."""
+        X = self._values_and_errors(view)
+        joint, values = self.mixture.log_densities(X, X.shape[1], view.points.shape[1])
+        return np.column_stack([joint, joint - values])
