@@ -199,5 +199,5 @@ def test_errors_of_targets_are_no_errors_of_predictions():
     assert 0.75 < ((low < truth[new]) & (truth[new] < high)).mean() <= 0.995
     with pytest.raises(ValueError, match=r"y_std: expected a number or shape \(500,\)"):
         small().fit(X[known], y[known], y_std=error)
-    with pytest.raises(ValueError, match="y_std: .* standard deviation -1"):
+    with pytest.raises(ValueError, match=r"y_std: .* standard deviation -1"):
         small().fit(X[known], y[known], y_std=-1.0)
