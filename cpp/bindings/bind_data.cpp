@@ -73,20 +73,12 @@ void bind_matrices(py::module_& m) {
       },
       exact("full"), arg("tolerance"), exact("packed"));
   m.def(
-      "find_indefinite",
-      [](const Array<Scalar>& packed, Index n, double tolerance) {
-        require_triangles(packed, n);
-        const Indefinite found = released([&, in = packed.data(), samples = size_of(packed, 0)] {
-          return find_indefinite(in, samples, n, tolerance, 0);
-        });
-        return py::make_tuple(found.sample, found.eigenvalue);
-      },
-      exact("packed"), arg("n"), arg("tolerance"));
-  m.def(
       "clip_indefinite",
       [](Array<Scalar>& packed, Index n, double rounding, double tolerance) {
         require_triangles(packed, n);
-        const Clipped result = released([&, at = packed.mutable_data(), samples = size_of(packed, 0)] {
+        // Nothing is changed where the two are equal: the array may be read-only.
+        Scalar* const numbers = rounding < tolerance ? packed.mutable_data() : const_cast<Scalar*>(packed.data());
+        const Clipped result = released([&, at = numbers, samples = size_of(packed, 0)] {
           return clip_indefinite(at, samples, n, rounding, tolerance, 0);
         });
         return py::make_tuple(result.samples, result.farthest, result.refused.sample, result.refused.eigenvalue);

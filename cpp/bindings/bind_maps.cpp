@@ -15,8 +15,7 @@ const double* each(const MaybeArray& values, Index count, const char* name) {
 Spread spread_named(const std::string& name) {
   if (name == "none") return Spread::none;
   if (name == "diagonal") return Spread::diagonal;
-  if (name == "lowrank") return Spread::low_rank;
-  require(name == "full", "spread: expected none, diagonal, lowrank or full, got " + name);
+  require(name == "full", "spread: expected none, diagonal or full, got " + name);
   return Spread::full;
 }
 
@@ -33,10 +32,7 @@ void bind_moments(py::module_& m) {
         require_size(mean.size(), blend.samples(data) * map.outputs(), "mean");
         FeatureMoments found =
             released([&, out = mean.mutable_data()] { return map_moments(map, data, blend, kind, out, threads); });
-        const py::ssize_t rows = found.start.empty() ? 0 : found.start.back();
-        return py::make_tuple(move_to_array(std::move(found.variance)), move_to_array(std::move(found.packed)),
-                              move_to_array(std::move(found.factors), {rows, map.outputs()}),
-                              move_to_array(std::move(found.start)));
+        return py::make_tuple(move_to_array(std::move(found.variance)), move_to_array(std::move(found.packed)));
       },
       arg("map"), arg("data"), exact("weights"), arg("spread"), exact("mean"), arg("threads"));
 }

@@ -44,6 +44,15 @@ Matrix full(const CovarianceSum& covariance, Index sample, Index n) {
   return out;
 }
 
+// The first sample that is indefinite beyond `tolerance`, of matrices that stay as they are.
+template <class Packed>
+Indefinite first_indefinite(Packed packed, Index samples, Index n, double tolerance, int threads) {
+  const Packed before = packed;
+  const Indefinite found = clip_indefinite(packed.data(), samples, n, tolerance, tolerance, threads).refused;
+  CHECK(packed == before);
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("every kind agrees with its dense matrices") {
@@ -152,7 +161,7 @@ TEST_CASE("an indefinite matrix is found with its smallest eigenvalue") {
   dense[5] = Vector::Ones(4) * Vector::Ones(4).transpose();  // semidefinite
   for (Matrix& sigma : dense) sigma = (sigma + sigma.transpose()) / 2;
   Matrix packed = packed_upper(dense);
-  CHECK(find_indefinite(packed.data(), 20, 4, 1e-10, 2).sample == -1);
+  CHECK(first_indefinite(packed, 20, 4, 1e-10, 2).sample == -1);
 
   Matrix negative = Vector::LinSpaced(4, 1, 4).asDiagonal();
   negative(2, 2) = -0.3;
@@ -160,20 +169,20 @@ TEST_CASE("an indefinite matrix is found with its smallest eigenvalue") {
   dense[15] = -Matrix::Identity(4, 4);
   packed = packed_upper(dense);
   for (const int threads : {1, 2, 8}) {
-    const Indefinite found = find_indefinite(packed.data(), 20, 4, 1e-10, threads);
+    const Indefinite found = first_indefinite(packed, 20, 4, 1e-10, threads);
     CHECK(found.sample == 12);
     CHECK(found.eigenvalue == doctest::Approx(-0.3).epsilon(1e-13));
   }
   const MatrixOf<float> single = packed.cast<float>();
-  CHECK(find_indefinite(single.data(), 20, 4, 1e-6, 1).sample == 12);
+  CHECK(first_indefinite(single, 20, 4, 1e-6, 1).sample == 12);
 }
 
 TEST_CASE("a variance that is negative by rounding only is accepted") {
   Matrix sigma = Matrix::Identity(3, 3);
   sigma(2, 2) = -1e-16;
-  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-10, 1).sample == -1);
+  CHECK(first_indefinite(packed_upper({sigma}), 1, 3, 1e-10, 1).sample == -1);
   sigma(2, 2) = -1e-13;
-  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-10, 1).sample == 0);
+  CHECK(first_indefinite(packed_upper({sigma}), 1, 3, 1e-10, 1).sample == 0);
 }
 
 TEST_CASE("units hide no indefinite matrix") {
@@ -181,14 +190,14 @@ TEST_CASE("units hide no indefinite matrix") {
   sigma(1, 2) = sigma(2, 1) = 1.9;
   for (const double large : {1.0, 1e8, 1e30}) {
     sigma(0, 0) = large;
-    const Indefinite found = find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-4, 1);
+    const Indefinite found = first_indefinite(packed_upper({sigma}), 1, 3, 1e-4, 1);
     CHECK(found.sample == 0);
     CHECK(found.eigenvalue == doctest::Approx(-0.9).epsilon(1e-7));
   }
   sigma = Vector::LinSpaced(3, 0, 2).asDiagonal();
-  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 0, 1).sample == -1);
+  CHECK(first_indefinite(packed_upper({sigma}), 1, 3, 0, 1).sample == -1);
   sigma(0, 1) = sigma(1, 0) = 1e-6;  // a covariance without a variance
-  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-4, 1).sample == 0);
+  CHECK(first_indefinite(packed_upper({sigma}), 1, 3, 1e-4, 1).sample == 0);
 }
 
 TEST_CASE("what is nearly semidefinite is projected, the same for any number of threads, and the rest is kept") {
@@ -214,7 +223,7 @@ TEST_CASE("what is nearly semidefinite is projected, the same for any number of 
     CHECK(after(7, 0) == doctest::Approx(1 + 5e-6).epsilon(1e-13));
     CHECK(after(7, 1) == doctest::Approx(1 + 5e-6).epsilon(1e-13));
     CHECK(after(9, 1) == doctest::Approx(1e6 * (1 + 5e-6)).epsilon(1e-13));
-    CHECK(find_indefinite(after.data(), 40, 4, 1e-14, threads).sample == -1);
+    CHECK(first_indefinite(after, 40, 4, 1e-14, threads).sample == -1);
   }
   dense[20] = -near;
   Matrix bad = packed_upper(dense);

@@ -1,7 +1,6 @@
-// The loss of one sample against long double formulas and 20-digit values.
+// The loss of one sample against long double formulas.
 #include <doctest/doctest.h>
 
-#include <limits>
 #include <vector>
 
 #include "helpers.hpp"
@@ -48,29 +47,6 @@ TEST_CASE("loss, cdf and kappa have full relative accuracy over the whole range 
     }
 }
 
-TEST_CASE("known values") {
-  struct Known {
-    double r, loss, cdf, kappa;
-  };
-  const std::vector<Known> all = {
-      {0, 0.39894228040143267794, 0.5, 0.39894228040143267794},
-      {1, 1.0833154705876862984, 0.84134474606854294859, 0.2419707245191433498},
-      {3, 3.0003821543170477236, 0.99865010196836990547, 0.0044318484119380071756},
-      {-1, 0.083315470587686298383, 0.15865525393145705141, 0.2419707245191433498},
-      {-5, 5.3461655338328149539e-8, 2.8665157187919391167e-7, 1.4867195147342977079e-6},
-      {-10, 7.4745602545893280366e-25, 7.619853024160526066e-24, 7.6945986267064193463e-23},
-      {-20, 1.3700124947295799431e-90, 2.7536241186062336951e-89, 5.5209483621597631896e-88},
-      {-37, 1.5451991905122024593e-301, 5.7255712225245768227e-300, 2.1200065515246056269e-298},
-  };
-  for (const Known& known : all) {
-    CAPTURE(known.r);
-    const ExpectedHinge got = expected_hinge(known.r, 1);
-    CHECK(relative_error(got.loss, known.loss) < 2e-15);
-    CHECK(relative_error(got.cdf, known.cdf) < 2e-15);
-    CHECK(relative_error(got.kappa, known.kappa) < 2e-15);
-  }
-}
-
 TEST_CASE("a large s keeps a loss normal where the density itself has underflowed") {
   const ExpectedHinge got = expected_hinge(-38 * 0x1p900, 0x1p900);
   CHECK(relative_error(got.loss, 7.5827518145492083173e-318L * 0x1p900L) < 4e-15);
@@ -97,23 +73,6 @@ TEST_CASE("far outside the margin all is zero, far inside the loss is linear") {
     CHECK(inside.cdf == 1);
     CHECK(inside.kappa == 0);
   }
-}
-
-TEST_CASE("results are finite for the smallest and largest arguments") {
-  constexpr double kTiny = std::numeric_limits<double>::denorm_min(), kLeast = std::numeric_limits<double>::min();
-  for (const double s : {std::sqrt(kTiny), 1e-100, 1.0, 1e100, 1e200, 1e300})
-    for (const double size : {0.0, kTiny, kLeast, 1e-100, 1.0, 1e100, 1e300})
-      for (const double sign : {-1.0, 1.0}) {
-        const double d = sign * size;
-        CAPTURE(d);
-        CAPTURE(s);
-        const ExpectedHinge got = expected_hinge(d, s);
-        CHECK(std::isfinite(got.loss));
-        CHECK(got.loss >= 0);
-        CHECK(got.cdf >= 0);
-        CHECK(got.cdf <= 1);
-        CHECK(got.kappa >= 0);
-      }
 }
 
 TEST_CASE("the loss is never below the hinge and grows with s") {

@@ -1,9 +1,7 @@
 // Model files: what is saved comes back exactly, and nothing else is taken for a model.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -14,7 +12,6 @@
 
 using namespace svmgsu;
 using svmgsu::test::Folder;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -162,20 +159,6 @@ TEST_CASE("names that do not fit the weights or that no file can hold are not wr
   }
 }
 
-TEST_CASE("random models come back exactly") {
-  const Folder folder;
-  test::Random random(28);
-  for (int trial = 0; trial < 50; ++trial) {
-    const Model model(random.normals(20) * std::pow(10, 20 * random.normal()), random.normal(), random.uniform(),
-                      "hinge");
-    model.save(folder.file("m"));
-    const Model loaded = Model::load(folder.file("m"));
-    CHECK((loaded.w.array() == model.w.array()).all());
-    CHECK(loaded.b == model.b);
-    CHECK(loaded.lambda == model.lambda);
-  }
-}
-
 TEST_CASE("a stream is read and written like a file, and messages call it by the name given") {
   std::stringstream stream;
   model_of_three().write(stream);
@@ -193,29 +176,6 @@ TEST_CASE("a file with Windows line ends is read") {
   for (const char c : read(folder.file("m"))) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
   write(folder.file("m"), text);
   CHECK(Model::load(folder.file("m")).labels == sample().labels);
-}
-
-TEST_CASE("saving replaces a model and leaves no partial file") {
-  const Folder folder;
-  sample().save(folder.file("m"));
-  Model other = sample();
-  other.b(0) = 7;
-  other.save(folder.file("m"));
-  CHECK(Model::load(folder.file("m")).b(0) == 7);
-  CHECK(folder.entries() == 1);
-}
-
-TEST_CASE("a model that cannot be written leaves no file behind") {
-  const Folder folder;
-  SUBCASE("into a folder that does not exist") {
-    CHECK_THROWS_AS(sample().save(folder.file("absent/m")), FileError);
-    CHECK(folder.entries() == 0);
-  }
-  SUBCASE("over a folder") {
-    fs::create_directories(folder.file("m/inside"));
-    CHECK_THROWS_AS(sample().save(folder.file("m")), FileError);
-    CHECK(folder.entries() == 1);
-  }
 }
 
 TEST_CASE("a file that ends early is refused wherever it is cut") {

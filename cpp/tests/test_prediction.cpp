@@ -41,7 +41,9 @@ struct Asked {
   }
   Gaussians data() const { return Gaussians(f, v.size() ? CovarianceSum(Diagonal(v)) : CovarianceSum()); }
   Index place() const { return model.predict(data())[0]; }
-  Vector chances(const Matrix* prior = nullptr) const { return model.probabilities(data(), prior).row(0).transpose(); }
+  Vector probabilities(const Matrix* prior = nullptr) const {
+    return model.probabilities(data(), prior).row(0).transpose();
+  }
 };
 
 }  // namespace
@@ -82,7 +84,7 @@ TEST_CASE("two classes are told apart by the sign, with probabilities by those, 
   CHECK(Asked(model, {1}).place() == 1);
   CHECK(Asked(model, {-1}).place() == 0);
   model.calibration = {Calibration(Platt{-3, 0.5})};
-  const Vector p = Asked(model, {0.4}).chances();
+  const Vector p = Asked(model, {0.4}).probabilities();
   CHECK(p(1) == doctest::Approx(1 / (1 + std::exp(-3 * 0.4 + 0.5))));
   CHECK(p.sum() == doctest::Approx(1));
   CHECK(Asked(model, {0.1}).place() == 0);  // on the positive side, and less probable
@@ -104,18 +106,18 @@ TEST_CASE("log-odds are those of Bayes' rule for normal margins with noise") {
   CHECK(c.log_odds(1.5, std::numeric_limits<double>::infinity()) == base);
 }
 
-TEST_CASE("a sample blurred without end has the class priors of training, or those stated") {
+TEST_CASE("a sample of unlimited noise has the class priors of training, or those stated") {
   Model model = sample(3, MultiClass::ovr, true, 3);
   const double shares[] = {0.9, 0.08, 0.02};
   for (std::size_t k = 0; k < 3; ++k)
     model.calibration[k] = Calibration(1, 0.5, 1, std::log(shares[k] / (1 - shares[k])));
-  const Vector p = Asked(model, {-2, 1.5, 5}).noisy(1e12).chances();
+  const Vector p = Asked(model, {-2, 1.5, 5}).noisy(1e12).probabilities();
   for (Index k = 0; k < 3; ++k) CHECK(p(k) == doctest::Approx(shares[k]).epsilon(1e-6));
   const Matrix stated = (Matrix(1, 3) << 0.2, 0.3, 0.5).finished();
   const Vector wanted = stated.row(0).transpose();
-  CHECK((Asked(model, {-2, 1.5, 5}).noisy(1e12).chances(&stated) - wanted).cwiseAbs().maxCoeff() < 1e-6);
+  CHECK((Asked(model, {-2, 1.5, 5}).noisy(1e12).probabilities(&stated) - wanted).cwiseAbs().maxCoeff() < 1e-6);
   model.prior = wanted;
-  CHECK((Asked(model, {-2, 1.5, 5}).noisy(1e12).chances() - wanted).cwiseAbs().maxCoeff() < 1e-6);
+  CHECK((Asked(model, {-2, 1.5, 5}).noisy(1e12).probabilities() - wanted).cwiseAbs().maxCoeff() < 1e-6);
 }
 
 TEST_CASE("of several classes the most probable is taken, and probabilities sum to one even where all are tiny") {
@@ -124,9 +126,9 @@ TEST_CASE("of several classes the most probable is taken, and probabilities sum 
   const std::vector<double> f = {0.5, 0.4, -0.2};
   Vector wanted(3);
   for (std::size_t k = 0; k < 3; ++k) wanted(static_cast<Index>(k)) = model.calibration[k].platt().probability(f[k]);
-  CHECK((Asked(model, f).chances() - wanted / wanted.sum()).norm() < 1e-15);
+  CHECK((Asked(model, f).probabilities() - wanted / wanted.sum()).norm() < 1e-15);
   CHECK(Asked(model, f).place() == 1);  // the steeper sigmoid
-  CHECK(Asked(model, {-1e4, -1e4, -1e4}).chances().sum() == doctest::Approx(1));
+  CHECK(Asked(model, {-1e4, -1e4, -1e4}).probabilities().sum() == doctest::Approx(1));
   model.calibration.clear();
   CHECK(Asked(model, f).place() == 0);
   // Class 0 wins its three pairs.
@@ -149,14 +151,14 @@ TEST_CASE("many samples are predicted as one by one, and as with one thread") {
           CHECK(model.decisions(data, 1) == found.mean);
           const std::vector<Index> places = model.predict(data, 4);
           CHECK(places == model.predict(data, 1));
-          Matrix chances;
-          if (calibrated) chances = model.probabilities(data, nullptr, 4);
-          if (calibrated) CHECK(chances == model.probabilities(data, nullptr, 1));
+          Matrix probabilities;
+          if (calibrated) probabilities = model.probabilities(data, nullptr, 4);
+          if (calibrated) CHECK(probabilities == model.probabilities(data, nullptr, 1));
           for (Index i = 0; i < count; i += 7) {
             const Gaussians one = data.some({i});
             CHECK(model.decisions(one).row(0) == found.mean.row(i));
             CHECK(model.predict(one)[0] == places[static_cast<std::size_t>(i)]);
-            if (calibrated) CHECK(model.probabilities(one).row(0) == chances.row(i));
+            if (calibrated) CHECK(model.probabilities(one).row(0) == probabilities.row(i));
           }
         }
 }

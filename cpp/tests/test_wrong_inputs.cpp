@@ -117,7 +117,6 @@ TEST_CASE("Gaussians whose parts do not fit a map") {
       CHECK(names(argument, [&] { map->mean(g, out.data()); }));
       CHECK(names(argument, [&] { map->variances(g, out.data()); }));
       CHECK(names(argument, [&] { map->covariance(g, matrix); }));
-      CHECK(names(argument, [&] { map->jacobian(g, matrix); }));
     };
     OneGaussian g;
     g.x = Vector::Ones(3);
@@ -138,7 +137,6 @@ TEST_CASE("Gaussians whose parts do not fit a map") {
     g.diagonal = Vector::Ones(5);
     CHECK(names("diagonal", [&] { g.times(Matrix::Ones(1, 4), matrix); }));
     CHECK(names("diagonal", [&] { g.full(matrix); }));
-    CHECK(names("diagonal", [&] { g.root(matrix); }));
   }
 }
 
@@ -186,15 +184,12 @@ TEST_CASE("full matrices without an array, or of sizes that are none") {
   CHECK(names("samples", [&] { pack(full, -1, 2, 0, 1, packed); }));
   for (const Index n : {Index{-2}, Index{1} << 40}) {
     CHECK(names("n", [&] { pack(full, 1, n, 0, 1, packed); }));
-    CHECK(names("n", [&] { find_indefinite(packed, 1, n, 0, 1); }));
     CHECK(names("n", [&] { clip_indefinite(packed, 1, n, 0, 0, 1); }));
   }
-  CHECK(names("packed", [] { find_indefinite<float>(nullptr, 1, 2, 0, 1); }));
-  CHECK(names("samples", [&] { find_indefinite(packed, -1, 2, 0, 1); }));
-  CHECK(names("packed", [] { clip_indefinite<double>(nullptr, 1, 2, 0, 0, 1); }));
+  CHECK(names("samples", [&] { clip_indefinite(packed, -1, 2, 0, 0, 1); }));
+  CHECK(names("packed", [] { clip_indefinite<float>(nullptr, 1, 2, 0, 0, 1); }));
   for (const double wrong : {-1.0, kNaN}) {
     CHECK(names("tolerance", [&] { pack(full, 1, 2, wrong, 1, packed); }));
-    CHECK(names("tolerance", [&] { find_indefinite(packed, 1, 2, wrong, 1); }));
     CHECK(names("tolerance", [&] { clip_indefinite(packed, 1, 2, 0, wrong, 1); }));
     CHECK(names("rounding", [&] { clip_indefinite(packed, 1, 2, wrong, 1, 1); }));
   }
@@ -208,7 +203,8 @@ TEST_CASE("losses of numbers that are none") {
     CHECK(names("loss", [&] { make_loss("hinge", wrong); }));
   }
   CHECK(names("delta", [] { make_loss("huber", 0); }));
-  CHECK(names("loss", [] { make_loss("hing"); }));
+  CHECK_THROWS_WITH_AS(make_loss("hing"), doctest::Contains("loss: 'hing' is not known; it must be one of hinge"),
+                       InvalidArgument);
   CHECK(names("d", [] { expected_hinge(kNaN, 1); }));
   for (const double wrong : {-1.0, kNaN}) {
     CHECK(names("s", [&] { expected_hinge(1, wrong); }));

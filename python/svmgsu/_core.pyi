@@ -44,7 +44,6 @@ def shared(
     packed: Doubles, features: int, diagonal: bool, group: npt.NDArray[np.int32] | None
 ) -> Covariance: ...
 def pack(full: npt.NDArray[_Scalar], tolerance: float, packed: npt.NDArray[_Scalar]) -> int: ...
-def find_indefinite(packed: Floats, n: int, tolerance: float) -> tuple[int, float]: ...
 def clip_indefinite(
     packed: Floats, n: int, rounding: float, tolerance: float
 ) -> tuple[int, float, int, float]: ...
@@ -319,10 +318,10 @@ def map_moments(
     map: Map,
     data: Gaussians,
     weights: Doubles | None,
-    spread: Literal["none", "diagonal", "lowrank", "full"],
+    spread: Literal["none", "diagonal", "full"],
     mean: Floats,
     threads: int,
-) -> tuple[Doubles, Doubles, Doubles, Starts]: ...
+) -> tuple[Doubles, Doubles]: ...
 
 # bind_models.cpp
 

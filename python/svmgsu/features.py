@@ -114,9 +114,8 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
         Twice the number of frequencies.
     gamma : "scale" or float
         γ; "scale" is 1/(n Var X).
-    covariance : {"none", "diagonal", "lowrank", "full"}
-        What of the features' covariance is given: nothing, the variances, the first order in Σ with exact
-        variances, or all.
+    covariance : {"none", "diagonal", "full"}
+        What of the features' covariance is given: nothing, the variances, or all.
     random_state : int, RandomState or None, default=0
         The seed of the frequencies.
 
@@ -165,7 +164,7 @@ class Polynomial(FeatureTransformer):
 
     Parameters
     ----------
-    covariance : {"none", "diagonal", "lowrank", "full"}
+    covariance : {"none", "diagonal", "full"}
         As in `FourierFeatures`.
 
     Examples

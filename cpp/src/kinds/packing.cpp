@@ -96,7 +96,7 @@ class Correlations {
   // The smallest eigenvalue of Σ, after below(). Where features differ so much that it drowns in rounding: the
   // variance along the direction of R's, which is an upper bound.
   double eigenvalue() const {
-    const EigenVector values = linalg::eigenvalues(sigma_);
+    const EigenVector values = linalg::eigenpairs(sigma_).values;
     const double drowned =
         std::numeric_limits<double>::epsilon() * static_cast<double>(values.size()) * values.cwiseAbs().maxCoeff();
     if (!possible_ || values(0) < -drowned) return values(0);
@@ -145,18 +145,6 @@ Indefinite first_of(const std::vector<char>& refused, const Scalar* packed, Inde
 }  // namespace
 
 template <class Scalar>
-Indefinite find_indefinite(const Scalar* packed, Index samples, Index n, double tolerance, int threads) {
-  require_sizes(samples, n, tolerance);
-  require_array(packed, samples, n, "packed");
-  std::vector<char> refused(static_cast<std::size_t>(samples), 0);
-  parallel_for(n > 0 ? samples : 0, team_for(numbers_of(samples, n), threads), [&](Index i) {
-    if (surely_definite(packed + i * (n * (n + 1) / 2), n, tolerance)) return;
-    refused[static_cast<std::size_t>(i)] = Correlations<Scalar>(packed, i, n).below(tolerance) < 0;
-  });
-  return first_of(refused, packed, n);
-}
-
-template <class Scalar>
 Clipped clip_indefinite(Scalar* packed, Index samples, Index n, double rounding, double tolerance, int threads) {
   require_sizes(samples, n, tolerance);
   require_array(packed, samples, n, "packed");
@@ -184,8 +172,6 @@ Clipped clip_indefinite(Scalar* packed, Index samples, Index n, double rounding,
 
 template Index pack(const double*, Index, Index, double, int, double*);
 template Index pack(const float*, Index, Index, double, int, float*);
-template Indefinite find_indefinite(const double*, Index, Index, double, int);
-template Indefinite find_indefinite(const float*, Index, Index, double, int);
 template Clipped clip_indefinite(double*, Index, Index, double, double, int);
 template Clipped clip_indefinite(float*, Index, Index, double, double, int);
 

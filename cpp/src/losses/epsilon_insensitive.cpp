@@ -8,21 +8,12 @@ namespace {
 
 class EpsilonInsensitive final : public Loss {
  public:
-  explicit EpsilonInsensitive(double epsilon) : epsilon_(epsilon) {}
+  explicit EpsilonInsensitive(double epsilon) : epsilon_(epsilon), half_(make_hinge(0)) {}
   const char* name() const override { return "epsilon_insensitive"; }
   bool smooth() const override { return false; }
 
   void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const override {
-    double at[kMaxBatch] = {}, loss[kMaxBatch], cdf[kMaxBatch], kappa[kMaxBatch];
-    for (int i = 0; i < count; ++i) at[i] = d[i] - epsilon_;
-    kernels::expected_hinge(count, at, s, L, L1, L2);
-    for (int i = 0; i < count; ++i) at[i] = -d[i] - epsilon_;
-    kernels::expected_hinge(count, at, s, loss, cdf, kappa);
-    for (int i = 0; i < count; ++i) {
-      L[i] += loss[i];
-      L1[i] -= cdf[i];
-      L2[i] += kappa[i];
-    }
+    two_sided_gradient(*half_, epsilon_, count, d, s, L, L1, L2);
   }
 
   void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const override {
@@ -44,6 +35,7 @@ class EpsilonInsensitive final : public Loss {
 
  private:
   double epsilon_;
+  std::shared_ptr<const Loss> half_;
 };
 
 }  // namespace

@@ -39,6 +39,20 @@ double checked(const char* name, double parameter, bool holds, const char* wante
 double at_least_zero(const char* name, double parameter) { return checked(name, parameter, parameter >= 0, ">= 0"); }
 double above_zero(const char* name, double parameter) { return checked(name, parameter, parameter > 0, "> 0"); }
 
+void two_sided_gradient(const Loss& half, double epsilon, int count, const double* d, const double* s, double* L,
+                        double* L1, double* L2) {
+  double at[kMaxBatch] = {}, loss[kMaxBatch], slope[kMaxBatch], second[kMaxBatch];
+  for (int i = 0; i < count; ++i) at[i] = d[i] - epsilon;
+  half.gradient(count, at, s, L, L1, L2);
+  for (int i = 0; i < count; ++i) at[i] = -d[i] - epsilon;
+  half.gradient(count, at, s, loss, slope, second);
+  for (int i = 0; i < count; ++i) {
+    L[i] += loss[i];
+    L1[i] -= slope[i];
+    L2[i] += second[i];
+  }
+}
+
 std::vector<LossInfo> known_losses() {
   std::vector<LossInfo> out;
   for (const Entry& entry : table()) out.push_back(entry.info);

@@ -16,16 +16,7 @@ class SquaredEpsilonInsensitive final : public Loss {
   bool smooth() const override { return true; }
 
   void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const override {
-    double at[kMaxBatch] = {}, loss[kMaxBatch], slope[kMaxBatch], second[kMaxBatch];
-    for (int i = 0; i < count; ++i) at[i] = d[i] - epsilon_;
-    half_->gradient(count, at, s, L, L1, L2);
-    for (int i = 0; i < count; ++i) at[i] = -d[i] - epsilon_;
-    half_->gradient(count, at, s, loss, slope, second);
-    for (int i = 0; i < count; ++i) {
-      L[i] += loss[i];
-      L1[i] -= slope[i];
-      L2[i] += second[i];
-    }
+    two_sided_gradient(*half_, epsilon_, count, d, s, L, L1, L2);
   }
 
   void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const override {

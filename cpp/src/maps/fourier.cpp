@@ -137,16 +137,6 @@ void Fourier::covariance(const OneGaussian& g, Matrix& out) const {
     }
 }
 
-void Fourier::jacobian(const OneGaussian& g, Matrix& out) const {
-  require_inputs(g);
-  Waves waves(w_, g);
-  waves.damp();
-  const Index count = w_.rows();
-  out.resize(2 * count, w_.cols());
-  out.topRows(count) = (-waves.sine).asDiagonal() * w_;
-  out.bottomRows(count) = waves.cosine.asDiagonal() * w_;
-}
-
 void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const Matrix& combine, double* out,
                     int threads) {
   constexpr Index kGroup = kernels::kWaveGroup, kRows = 64;

@@ -74,24 +74,6 @@ void OneGaussian::full(Matrix& out) const {
   if (factors.rows()) out += linalg::transposed_product(factors, factors);
 }
 
-void OneGaussian::root(Matrix& out) const {
-  require_sizes();
-  const Index n = features();
-  if (!dense.rows() && !diagonal.size()) {
-    out = factors;
-    return;
-  }
-  if (!dense.rows() && !factors.rows()) {
-    out.setZero(n, n);
-    for (Index j = 0; j < n; ++j) out(j, j) = std::sqrt(diagonal[j]);
-    return;
-  }
-  Matrix sigma;
-  full(sigma);
-  const linalg::Eigenpairs eigen = linalg::eigenpairs(sigma);
-  out = eigen.values.cwiseMax(0).cwiseSqrt().asDiagonal() * eigen.vectors.transpose();
-}
-
 void Map::require_inputs(const OneGaussian& g) const {
   if (g.features() != inputs())
     require(false, "map: the data have " + std::to_string(g.features()) + " features, the map is for " +
@@ -177,25 +159,6 @@ class Mixer {
     return total_;
   }
 
-  // Rows F with FᵀF the covariance to first order in Σ, after mean().
-  void factors(Index sample, std::vector<double>& out) {
-    const Index m = map_.outputs();
-    for_components(data_, blend_, sample, g_, [&](const OneGaussian& g, double weight) {
-      if (!g.certain()) {
-        Matrix jacobian, root;
-        map_.jacobian(g, jacobian);
-        g.root(root);
-        const EigenMatrix rows = std::sqrt(weight) * linalg::product_transposed(root, jacobian);
-        for (Index k = 0; k < rows.rows(); ++k)
-          if (!rows.row(k).isZero(0)) out.insert(out.end(), rows.row(k).data(), rows.row(k).data() + m);
-      }
-      if (!blend_.weight) return;
-      map_.mean(g, part_.data());
-      part_ = std::sqrt(weight) * (part_ - mean_);
-      out.insert(out.end(), part_.data(), part_.data() + m);
-    });
-  }
-
  private:
   const Map& map_;
   const Gaussians& data_;
@@ -219,33 +182,17 @@ FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& b
   require(mean != nullptr, "mean: null pointer");
   const Index samples = blend.samples(data), m = map.outputs(), blocks = (samples + kBlock - 1) / kBlock;
   FeatureMoments result;
-  const bool rows = spread == Spread::diagonal || spread == Spread::low_rank;
-  result.variance.resize(rows ? samples : 0, rows ? m : 0);
+  if (spread == Spread::diagonal) result.variance.resize(samples, m);
   if (spread == Spread::full) result.packed.resize(samples, m * (m + 1) / 2);
-  std::vector<std::vector<double>> factors(spread == Spread::low_rank ? static_cast<std::size_t>(samples) : 0);
   parallel_for(blocks, threads, [&](Index block) {
     Mixer mixer(map, data, blend);
     for (Index i = block * kBlock; i < std::min(samples, (block + 1) * kBlock); ++i) {
       const Vector& z = mixer.mean(i);
       for (Index j = 0; j < m; ++j) mean[i * m + j] = static_cast<Scalar>(z[j]);
-      if (rows) mixer.variances(i, &result.variance(i, 0));
+      if (spread == Spread::diagonal) mixer.variances(i, &result.variance(i, 0));
       if (spread == Spread::full) pack(mixer.covariance(i), &result.packed(i, 0));
-      if (spread != Spread::low_rank) continue;
-      auto& own = factors[static_cast<std::size_t>(i)];
-      mixer.factors(i, own);
-      for (std::size_t k = 0; k < own.size(); k += static_cast<std::size_t>(m))
-        result.variance.row(i) -= Eigen::Map<const EigenVector>(own.data() + k, m).cwiseAbs2().transpose();
-      result.variance.row(i) = result.variance.row(i).cwiseMax(0.0);
     }
   });
-  if (spread == Spread::low_rank) {
-    result.start.push_back(0);
-    for (auto& own : factors) {
-      result.factors.insert(result.factors.end(), own.begin(), own.end());
-      result.start.push_back(static_cast<Index>(result.factors.size()) / m);
-      std::vector<double>().swap(own);
-    }
-  }
   return result;
 }
 

@@ -52,17 +52,4 @@ void Polynomial::covariance(const OneGaussian& g, Matrix& out) const {
   });
 }
 
-void Polynomial::jacobian(const OneGaussian& g, Matrix& out) const {
-  require_inputs(g);
-  out.setZero(outputs(), n_);
-  for_outputs(n_, [&](Index at, Index j, Index k) {
-    if (k < 0) {
-      out(at, j) = 1;
-    } else {
-      out(at, j) += g.x[k];
-      out(at, k) += g.x[j];
-    }
-  });
-}
-
 }  // namespace svmgsu

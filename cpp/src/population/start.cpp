@@ -72,8 +72,9 @@ Clusters cluster(const EigenMatrix& x, Index components, SplitMix64& random) {
   return out;
 }
 
-// Each cluster as a component. `blur` is what is not known of the objects; a small cluster borrows from all others.
-Mixture moments(const EigenMatrix& x, const Clusters& clusters, const EigenMatrix& blur, double floor) {
+// Each cluster as a component. `spread` is the mean posterior covariance of the objects; a small cluster borrows from
+// all others.
+Mixture moments(const EigenMatrix& x, const Clusters& clusters, const EigenMatrix& spread, double floor) {
   const Index n = x.cols(), components = clusters.centres.rows();
   std::vector<EigenMatrix> scatter(static_cast<std::size_t>(components), EigenMatrix::Zero(n, n));
   EigenMatrix pooled = EigenMatrix::Zero(n, n);
@@ -92,7 +93,7 @@ Mixture moments(const EigenMatrix& x, const Clusters& clusters, const EigenMatri
   const auto borrowed = static_cast<double>(n + 1);
   for (Index k = 0; k < components; ++k) {
     out.weights.coeffRef(k) = (count(k) + 1) / static_cast<double>(x.rows() + components);
-    const EigenMatrix s = (scatter[static_cast<std::size_t>(k)] + borrowed * pooled) / (count(k) + borrowed) + blur;
+    const EigenMatrix s = (scatter[static_cast<std::size_t>(k)] + borrowed * pooled) / (count(k) + borrowed) + spread;
     Eigen::Map<EigenMatrix>(out.covariances.data() + k * n * n, n, n) = at_least(s, floor);
   }
   return out;
@@ -130,15 +131,15 @@ Mixture start_mixture(const Observations& observed, const Units& units, Index co
   wanted.means = means.data();
   wanted.covariances = covariances.data();
   posterior(part, units, all, options.threads, wanted);
-  EigenMatrix x(count, n), blur = EigenMatrix::Zero(n, n);
+  EigenMatrix x(count, n), spread = EigenMatrix::Zero(n, n);
   for (Index i = 0; i < count; ++i)
     for (Index j = 0; j < n; ++j) {
       x(i, j) = (means.coeff(i, j) - units.centre.coeff(j)) / units.scale.coeff(j);
       for (Index k = 0; k < n; ++k)
-        blur(j, k) += covariances.coeff(i, j * n + k) / (units.scale.coeff(j) * units.scale.coeff(k));
+        spread(j, k) += covariances.coeff(i, j * n + k) / (units.scale.coeff(j) * units.scale.coeff(k));
     }
-  blur /= static_cast<double>(count);
-  return in_units(moments(x, cluster(x, components, random), blur, options.floor), units);
+  spread /= static_cast<double>(count);
+  return in_units(moments(x, cluster(x, components, random), spread, options.floor), units);
 }
 
 }  // namespace svmgsu

@@ -22,10 +22,6 @@ Eigenpairs eigenpairs(const EigenMatrix& symmetric) {
   return {solver.eigenvalues(), solver.eigenvectors()};
 }
 
-EigenVector eigenvalues(const EigenMatrix& symmetric) {
-  return Eigen::SelfAdjointEigenSolver<EigenMatrix>(symmetric, Eigen::EigenvaluesOnly).eigenvalues();
-}
-
 EigenMatrix product(const MatrixView& a, const MatrixView& b) { return a * b; }
 EigenMatrix product_transposed(const MatrixView& a, const MatrixView& b) { return a * b.transpose(); }
 EigenMatrix transposed_product(const MatrixView& a, const MatrixView& b) { return a.transpose() * b; }
@@ -33,15 +29,6 @@ EigenMatrix transposed_product(const MatrixView& a, const MatrixView& b) { retur
 EigenMatrix cholesky(const EigenMatrix& definite) { return Eigen::LLT<EigenMatrix>(definite).matrixL(); }
 
 bool is_definite(const EigenMatrix& symmetric) { return Eigen::LLT<EigenMatrix>(symmetric).info() == Eigen::Success; }
-
-
-void solve_lower_transposed(const EigenMatrix& l, EigenMatrix& x) {
-  l.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
-}
-
-void solve_lower_transposed(const EigenMatrix& l, EigenVector& x) {
-  l.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
-}
 
 EigenVector least_squares(const EigenMatrix& a, const EigenVector& b, double threshold) {
   Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposition(a);

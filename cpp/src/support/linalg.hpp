@@ -11,7 +11,6 @@ struct Eigenpairs {
   EigenMatrix vectors;  // one per column
 };
 Eigenpairs eigenpairs(const EigenMatrix& symmetric);
-EigenVector eigenvalues(const EigenMatrix& symmetric);  // smallest first
 
 // Products of matrices of either type: a b, a bᵀ and aᵀ b.
 using MatrixView = Eigen::Ref<const EigenMatrix>;
@@ -22,10 +21,6 @@ EigenMatrix transposed_product(const MatrixView& a, const MatrixView& b);
 // The lower Cholesky factor L, with zeros above the diagonal.
 EigenMatrix cholesky(const EigenMatrix& definite);
 bool is_definite(const EigenMatrix& symmetric);
-
-// x becomes L⁻ᵀx.
-void solve_lower_transposed(const EigenMatrix& l, EigenMatrix& x);
-void solve_lower_transposed(const EigenMatrix& l, EigenVector& x);
 
 // The shortest x that minimises |Ax − b|. Columns of A that differ from others by less than `threshold` in proportion
 // do not count; rounding alone decides where it is 0.

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..data.covariances import Diagonal, Full, LowRank
+from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
 from ..data.mixtures import Mixtures
 from ..support.memory import require_memory
 from ..support.validation import Array, FloatArray
 
-Spread: TypeAlias = Literal["none", "diagonal", "lowrank", "full"]
-SPREADS = ("none", "diagonal", "lowrank", "full")
+Spread: TypeAlias = Literal["none", "diagonal", "full"]
+SPREADS = ("none", "diagonal", "full")
 CHUNK = 2048  # samples at a time, between which Ctrl-C is heard
 
 
@@ -58,9 +58,7 @@ class FeatureMap:
             return Gaussians(self.mean(data, dtype, threads))
         # What will not fit into memory is refused before any of it is made.
         m = self.core.outputs
-        components = data.n_components if isinstance(data, Mixtures) else 1
         numbers = {"diagonal": m, "full": m * (m + 1) / 2}
-        numbers["lowrank"] = m * components * (1 + min(m, data.shape[1]))
         what = f"covariance: {spread!r} covariances of {m} features of {len(data)} samples"
         require_memory(8.0 * len(data) * numbers[spread], what)
         means = np.empty((len(data), m))
@@ -68,15 +66,10 @@ class FeatureMap:
             _core.map_moments(self.core, core, weights, spread, means[rows], threads)
             for rows, core, weights in _parts(data)
         ]
-        variance, packed, factors = (np.concatenate([part[k] for part in found]) for k in range(3))
         mean = means.astype(dtype, copy=False)
         if spread == "diagonal":
-            return Gaussians(mean, Diagonal(variance))
-        if spread == "full":
-            return Gaussians(mean, Full.from_packed(packed))
-        ranks = np.concatenate([np.diff(part[3]) for part in found])
-        start = np.concatenate([[0], np.cumsum(ranks)])
-        return Gaussians(mean, LowRank(factors, diagonal=variance, start=start))
+            return Gaussians(mean, Diagonal(np.concatenate([variance for variance, _ in found])))
+        return Gaussians(mean, Full.from_packed(np.concatenate([packed for _, packed in found])))
 
 
 def _parts(data: Gaussians | Mixtures) -> Iterator[tuple[slice, _core.Gaussians, FloatArray | None]]:

@@ -144,18 +144,16 @@ inline CovarianceSum operator*(double factor, CovarianceSum a) {
 template <class Scalar>
 Index pack(const Scalar* full, Index samples, Index n, double tolerance, int threads, Scalar* packed);
 
-// The first sample whose correlation matrix D^-½ Σ D^-½ has an eigenvalue below −`tolerance`, or which has a
-// covariance without a variance, with the smallest eigenvalue of Σ; sample −1 if there is none.
+// A sample, or −1 for none, and the smallest eigenvalue of its Σ.
 struct Indefinite {
   Index sample;
   double eigenvalue;
 };
-template <class Scalar>
-Indefinite find_indefinite(const Scalar* packed, Index samples, Index n, double tolerance, int threads);
 
-// Replaces each Σ whose correlation matrix has its smallest eigenvalue between −`tolerance` and −`rounding` by the
-// nearest that is positive semidefinite, in these units; the others are not touched. `samples` were replaced, whose
-// smallest eigenvalues were down to −`farthest`; `refused` is the first sample that is further off.
+// Replaces each Σ whose correlation matrix D^-½ Σ D^-½ has its smallest eigenvalue between −`tolerance` and −`rounding`
+// by the nearest that is positive semidefinite, in these units; the others are not touched, and none is where the two
+// are equal. `samples` were replaced, whose smallest eigenvalues were down to −`farthest`; `refused` is the first
+// sample that is further off, or has a covariance without a variance.
 struct Clipped {
   Index samples;
   double farthest;

@@ -25,8 +25,6 @@ class OneGaussian {
   void times(const Matrix& w, Matrix& out) const;
   // Σ as a matrix.
   void full(Matrix& out) const;
-  // Rows R with RᵀR = Σ.
-  void root(Matrix& out) const;
 
   // Reads a sample of the data, whatever its kind of covariance.
   void read(const Gaussians& data, Index sample);
@@ -45,8 +43,6 @@ class Map {
   virtual void covariance(const OneGaussian& g, Matrix& out) const = 0;
   // Its diagonal.
   virtual void variances(const OneGaussian& g, double* out) const = 0;
-  // E ∇z, outputs() × inputs(): the derivative of E z by x, too.
-  virtual void jacobian(const OneGaussian& g, Matrix& out) const = 0;
 
  protected:
   // Refuse what is not of the map's size, and null pointers.
@@ -68,7 +64,6 @@ class Fourier final : public Map {
   void mean(const OneGaussian& g, double* out) const override;
   void covariance(const OneGaussian& g, Matrix& out) const override;
   void variances(const OneGaussian& g, double* out) const override;
-  void jacobian(const OneGaussian& g, Matrix& out) const override;
 
  private:
   Matrix w_;
@@ -99,7 +94,6 @@ class Polynomial final : public Map {
   void mean(const OneGaussian& g, double* out) const override;
   void covariance(const OneGaussian& g, Matrix& out) const override;
   void variances(const OneGaussian& g, double* out) const override;
-  void jacobian(const OneGaussian& g, Matrix& out) const override;
 
  private:
   Index n_;
@@ -116,19 +110,16 @@ struct Blend {
   Index samples(const Gaussians& data) const { return data.samples() / components; }
 };
 
-enum class Spread { none, diagonal, low_rank, full };
+enum class Spread { none, diagonal, full };
 
 struct FeatureMoments {
-  // By Spread::diagonal the variances, samples × outputs; by low_rank what the factors leave of them.
+  // By Spread::diagonal the variances, samples × outputs.
   Matrix variance;
   // By Spread::full the upper triangles, samples × m(m + 1)/2: what Full takes.
   Matrix packed;
-  // By Spread::low_rank: Σ to first order, and all between the components of a mixture; what LowRank takes.
-  std::vector<double> factors;
-  std::vector<Index> start;
 };
 
-// E z of every sample goes to `mean`, room for examples × outputs numbers in double or float.
+// E z of every sample goes to `mean`, room for samples × outputs numbers in double or float.
 template <class Scalar>
 FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& blend, Spread spread, Scalar* mean,
                            int threads = 0);

@@ -142,7 +142,8 @@ def check_psd(psd: object) -> None:
 
 def first_indefinite(packed: Array, n: int) -> tuple[int, float]:
     """Return the first sample that is not positive semidefinite, or -1, and its smallest eigenvalue."""
-    return _core.find_indefinite(packed, n, rounding(packed.dtype, n))
+    small = rounding(packed.dtype, n)
+    return _core.clip_indefinite(packed, n, small, small)[2:]
 
 
 def semidefinite(
