@@ -209,11 +209,8 @@ def accepted(data):
 
 
 @pytest.mark.parametrize("of_mean", [False, True])
-@pytest.mark.parametrize("covariance", ["diagonal", "full", "lowrank", "ledoit_wolf"])
+@pytest.mark.parametrize("covariance", ["diagonal", "full", "lowrank"])
 def test_repeats_are_accepted(covariance, of_mean):
-    if covariance == "ledoit_wolf":
-        pytest.importorskip("sklearn")
-
     @SETTINGS
     @given(tables(7, 7))
     def holds(X):

@@ -10,7 +10,6 @@ from typing import TypeVar, cast
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .data.gaussians import Gaussians
@@ -30,6 +29,7 @@ from .support.validation import (
     FloatArray,
     Matrix,
     RandomState,
+    as_generator,
     check_choice,
     check_count,
     check_positive,
@@ -154,7 +154,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
             raise ValueError(f"n_features: a cosine and a sine for each frequency; got the odd {count}")
         X = _points_of(data)
         self.gamma_ = _resolve_gamma(self.gamma, X)
-        unit = spectrum(count // 2, X.shape[1], _generator(self.random_state))
+        unit = spectrum(count // 2, X.shape[1], as_generator(self.random_state))
         self.frequencies_ = np.sqrt(self.gamma_) * unit
         self.map_ = fourier_map(self.frequencies_)
 
@@ -186,13 +186,6 @@ class Polynomial(FeatureTransformer):
         inner = PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, self.n_features_in_)))
         names = getattr(self, "feature_names_in_", None) if input_features is None else input_features
         return np.asarray(inner.get_feature_names_out(names))
-
-
-def _generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator for what scikit-learn calls `random_state`."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _points_of(data: Gaussians | Mixtures) -> FloatArray:

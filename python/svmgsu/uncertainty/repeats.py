@@ -18,9 +18,9 @@ from ..support.validation import (
     check_finite,
     column_names,
 )
-from ._support import as_samples, need
+from ._support import as_samples
 
-KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf")
+KINDS = ("diagonal", "full", "lowrank")
 
 
 def from_repeats(
@@ -38,8 +38,8 @@ def from_repeats(
     single measurements. With `of_mean` it describes the average of the k repeats: Σ_i/k.
 
     Assumes independent repeats: k frames of a video resemble each other, so `of_mean` then promises too much.
-    Covariances of few repeats are rough (of 5 repeats a variance is off by 70 %): shrink them, or keep to the
-    diagonal if features are many. Harms where features are correlated and the diagonal is kept.
+    Covariances of few repeats are rough (of 5 repeats a variance is off by 70 %): keep to the diagonal if
+    features are many. Harms where features are correlated and the diagonal is kept.
 
     Parameters
     ----------
@@ -47,10 +47,9 @@ def from_repeats(
         The measurements of each sample.
     groups : array of shape (m,), optional
         Which sample each row belongs to. Sample j is the group `np.unique(groups)[j]`.
-    covariance : {"diagonal", "full", "lowrank", "ledoit_wolf"}
+    covariance : {"diagonal", "full", "lowrank"}
         "diagonal": variances only, as in the paper. "full": a matrix per sample. "lowrank": the same
-        covariance exactly, as min(k − 1, n) factors; far less memory if k is small. "ledoit_wolf": shrunk
-        (as by scikit-learn, in standardised units) towards a multiple of the variances within all samples.
+        covariance exactly, as min(k − 1, n) factors; far less memory if k is small.
     of_mean : bool, default=False
         Whether to divide each covariance by its number of repeats.
     single : {"error", "pooled"}
@@ -90,7 +89,7 @@ def from_repeats(
     if alone.all():
         raise ValueError("repeats: every sample has one repeat, so that no covariance can be pooled")
     divisor = ragged.sizes.astype(np.float64) if of_mean else np.ones(len(ragged))
-    make = {"diagonal": _diagonal, "full": _full, "lowrank": _low_rank, "ledoit_wolf": _shrunk}[covariance]
+    make = {"diagonal": _diagonal, "full": _full, "lowrank": _low_rank}[covariance]
     cov = make(ragged, divisor)
     return Gaussians(ragged.means.astype(ragged.dtype), cov, feature_names=column_names(repeats))
 
@@ -154,22 +153,16 @@ def _full(ragged: _Ragged, divisor: FloatArray) -> Covariance:
 
 
 def _low_rank(ragged: _Ragged, divisor: FloatArray) -> Covariance:
-    factors, start = _factors(ragged, np.sqrt(divisor * np.maximum(ragged.sizes - 1, 1)))
-    alone = ragged.sizes == 1
-    diagonal = stored_as(np.outer(alone, ragged.pooled_variances()), ragged.dtype) if alone.any() else None
-    return LowRank(factors, diagonal, start=start)
-
-
-def _factors(ragged: _Ragged, divisor: FloatArray) -> tuple[Array, Array]:
-    """Return factors F with FᵀF = DᵀD/divisor², D the centred repeats: min(k − 1, n) rows per sample."""
-    ranks = np.minimum(ragged.sizes - 1, ragged.n)
-    start = np.concatenate([[0], np.cumsum(ranks)])
+    """Return factors F with FᵀF = DᵀD/(k − 1), D the k centred repeats: min(k − 1, n) rows per sample."""
+    start = np.concatenate([[0], np.cumsum(np.minimum(ragged.sizes - 1, ragged.n))])
     factors = np.empty((int(start[-1]), ragged.n), dtype=ragged.dtype)
     for k, chosen, D in ragged.batches():
         F = _helmert(k) @ D if k <= ragged.n else np.asarray(np.linalg.qr(D, mode="r"))
         rows = start[chosen, None] + np.arange(F.shape[1])
-        factors[rows] = F / divisor[chosen, None, None]
-    return factors, start
+        factors[rows] = F / np.sqrt((k - 1) * divisor[chosen, None, None])
+    alone = ragged.sizes == 1
+    diagonal = stored_as(np.outer(alone, ragged.pooled_variances()), ragged.dtype) if alone.any() else None
+    return LowRank(factors, diagonal, start=start)
 
 
 def _helmert(k: int) -> FloatArray:
@@ -178,27 +171,6 @@ def _helmert(k: int) -> FloatArray:
     j = np.arange(1, k)
     H[j - 1, j] = -j
     return np.asarray(H / np.sqrt(j * (j + 1.0))[:, None])
-
-
-def _shrunk(ragged: _Ragged, divisor: FloatArray) -> Covariance:
-    """Return (1 − a) S + a t D with S the repeats' covariance (divided by k), as factors and variances.
-
-    D are the variances within all samples, and t the mean of S's variances in units of D.
-    """
-    shrinkage = need("sklearn.covariance", 'from_repeats(covariance="ledoit_wolf")').ledoit_wolf_shrinkage
-    unit = ragged.pooled_variances()
-    root = np.sqrt(np.where(unit > 0, unit, 1.0))
-    amount, level = np.zeros(len(ragged)), np.zeros(len(ragged))
-    for k, chosen, batch in ragged.batches():
-        for i, D in zip(chosen, batch / root, strict=True):
-            amount[i] = shrinkage(D, assume_centered=True)
-            level[i] = (D**2).sum() / (k * ragged.n)
-    amount = np.clip(amount, 0.0, 1.0)  # which rounding may leave
-    with np.errstate(divide="ignore"):  # all shrunk: the factors are divided by infinity
-        factors, start = _factors(ragged, np.sqrt(ragged.sizes * divisor) / np.sqrt(1 - amount))
-    diagonal = np.outer(amount * level / divisor, unit)
-    diagonal[ragged.sizes == 1] = unit
-    return LowRank(factors, stored_as(diagonal, ragged.dtype), start=start)
 
 
 def _as_ragged(repeats: ArrayLike, groups: ArrayLike) -> _Ragged:

@@ -72,7 +72,7 @@ def from_welch(
         For each, the differences of the log powers right − left follow the powers.
     pair_bands : list of str, optional
         The bands of these differences; by default all.
-    covariance : {"diagonal", "full", "lowrank", "ledoit_wolf"}
+    covariance : {"diagonal", "full", "lowrank"}
         See `from_repeats`; "diagonal" is the paper's.
     of_mean : bool, default=False
         Whether to describe the average over the windows instead of a window.
