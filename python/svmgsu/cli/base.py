@@ -16,8 +16,8 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from ..io.files import shown
-from ..io.output import check_apart, check_output, named
+from ..io.files import named, shown
+from ..io.output import check_apart, check_output
 from ..support.arrays import plain
 from ..support.errors import SPELLING
 from ..support.types import Cell, Fields

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import os
 import shlex
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import io
@@ -129,15 +130,20 @@ def read_data(
         apart = ("target", WITH_ERRORS)
         options = {k: v for k, v in (remembered or {}).items() if k not in apart} | options
         options.setdefault("missing", "error" if getattr(args, "model", None) == "linear" else missing)
-    with Progress(args, "reading"):
+    with progress(args, "reading"):
         if getattr(args, "memory", None) is not None:
             return _opened(args, format, options, task)
         dataset, task = _read(args, format, options, task, remembered or {})
+    note_report(args, dataset)
+    return dataset, task or "classification"
+
+
+def note_report(args: argparse.Namespace, dataset: Dataset) -> None:
+    """Note what the reader dropped and decided."""
     for name, number in dataset.report.dropped.items():
         if number:
             args.notes.append(f"{name}: {number} of {dataset.report.found[name]} samples dropped")
     args.notes += dataset.report.notes
-    return dataset, task or "classification"
 
 
 def _read(
@@ -325,39 +331,26 @@ def is_small(data: Any) -> bool:
     return bool(max(samples * features, held) < SMALL)
 
 
-class Progress:
-    """A line on a terminal that says what is done, for how long, and how far it is."""
+@contextlib.contextmanager
+def progress(args: argparse.Namespace, what: str, status: Callable[[], str] | None = None) -> Iterator[None]:
+    """Show on a terminal what is done, for how long, and how far it is."""
+    done = threading.Event()
 
-    def __init__(
-        self, args: argparse.Namespace, what: str, status: Callable[[], str] | None = None, after: float = 1.0
-    ) -> None:
-        self.what = what
-        self.status = status
-        self.after = after
-        self.done = threading.Event()
-        self.thread: threading.Thread | None = None
-        self.shown = sys.stderr.isatty() and not getattr(args, "json", False)
-
-    def __enter__(self) -> None:
-        if self.shown:
-            self.thread = threading.Thread(target=self._show, daemon=True)
-            self.thread.start()
-
-    def __exit__(self, *error: object) -> None:
-        if self.thread is not None:
-            self.done.set()
-            self.thread.join()
-
-    def _show(self) -> None:
+    def show() -> None:
         began = time.monotonic()
-        wait = self.after
-        while not self.done.wait(wait):
-            wait = 0.2
-            seconds = time.monotonic() - began
-            bar = "".join("=" if k == int(4 * seconds) % 12 else "-" for k in range(12))
-            more = f", {self.status()}" if self.status else ""
-            sys.stderr.write(f"\r[{bar}] {self.what}, {seconds:.0f} s{more}\x1b[K")
+        while not done.wait(1.0):
+            more = f", {status()}" if status else ""
+            sys.stderr.write(f"\r{what}, {time.monotonic() - began:.0f} s{more}\x1b[K")
             sys.stderr.flush()
-        if wait != self.after:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        sys.stderr.write("\r\x1b[K")
+
+    if not sys.stderr.isatty() or getattr(args, "json", False):
+        yield
+        return
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

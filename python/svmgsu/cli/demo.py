@@ -12,16 +12,13 @@ import os
 
 import numpy as np
 
-from ..io.output import replacing
 from ..support.validation import Array, FloatArray
-from .base import UsageError, check_outputs, count
-from .plot import ENDINGS
+from .base import UsageError, count
 
 EXAMPLES = """\
 examples:
-  svmgsu demo                       10 random splits
-  svmgsu demo --splits 100          smaller standard errors
-  svmgsu demo --picture demo.png    a toy problem with the boundaries of both models as well
+  svmgsu demo                  10 random splits
+  svmgsu demo --splits 100     smaller standard errors
 """
 LEVELS = (1, 10)  # noise of new samples, in squared standard errors
 LAMS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
@@ -32,21 +29,15 @@ CLEAR = 3  # standard errors of a clear difference: splits share samples, so two
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("--splits", type=count, default=10, metavar="N", help="random splits (default: 10)")
-    parser.add_argument("--picture", metavar="FILE", help="draw a toy problem into this file")
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     if args.splits < 2:
         raise UsageError(f"--splits: a standard error needs at least 2, got {args.splits}")
-    if args.picture is not None and os.path.splitext(args.picture)[1].lower() not in ("", *ENDINGS):
-        raise UsageError(f"--picture: {args.picture!r} should end in one of {', '.join(ENDINGS)}")
-    check_outputs([args.picture], [])
     try:
         accuracy = compare(args.splits)
         print(describe(accuracy))
-        if args.picture is not None:
-            _draw(args.picture)
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
         raise ImportError(f"needs {package}: pip install 'svmgsu[demo]'") from error
@@ -120,17 +111,3 @@ def describe(accuracy: FloatArray) -> str:
         clear = "better" if gain > sure else "worse" if gain < -sure else "about as good"
         verdicts.append(f"With noise of {level} × se², training with standard errors is {clear}.")
     return "\n".join([*lines, "", *verdicts])
-
-
-def _draw(path: str) -> None:
-    """Draw the toy problem into a file."""
-    from matplotlib.figure import Figure
-
-    from ..demo import draw_crossing
-    from ..plot.style import save_figure
-
-    figure = Figure(figsize=(5.6, 4.6), dpi=200, layout="constrained")
-    draw_crossing(figure.subplots())
-    with replacing(path) as (file,):
-        save_figure(figure, file, os.path.splitext(path)[1][1:].lower() or "png")
-    print(f"\nPicture: {path}")

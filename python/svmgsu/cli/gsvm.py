@@ -40,7 +40,7 @@ from ..support.validation import (
     check_positive,
 )
 from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive
-from .data import SMALL, SMALL_FILE, check_streams, size_of
+from .data import SMALL, SMALL_FILE, check_streams, note_report, size_of
 
 KINDS = {0: "full", 1: "diagonal", 2: "isotropic", 3: "isotropic"}
 TYPES = {**KINDS, 3: ""}  # as the authors' program names them in its model files
@@ -201,10 +201,7 @@ def _read(
     files = [name for name in (means, labels, cov) if name is not None]
     threads = args.threads or (1 if sum(map(size_of, files)) < SMALL_FILE else None)
     dataset = read_text(means, labels, cov, kind=kind, threads=threads, as_authors=True)
-    for name, number in dataset.report.dropped.items():
-        if number:
-            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} samples dropped")
-    args.notes += dataset.report.notes
+    note_report(args, dataset)
     return dataset
 
 

@@ -23,7 +23,7 @@ from ..support.labels import check_prior
 from ..support.types import Fields, Fitted
 from ..support.validation import Array, FloatArray, Matrix, is_sparse
 from .base import UsageError, by_label, value_of
-from .data import Progress, is_small
+from .data import is_small, progress
 
 MODELS = ("gsu", "linear")
 MOST_DENSE = 50_000_000  # numbers of a sparse matrix that is made dense
@@ -94,7 +94,7 @@ def fit(args: argparse.Namespace, dataset: Dataset, task: str) -> Fitted:
             raise ValueError("X: sparse and large; --model linear takes it")
         data = Gaussians(data.mean.toarray(), data.cov, feature_names=data.feature_names_in_)
     model = kind(**settings)
-    with Progress(args, "training", lambda: f"{len(getattr(model, 'members_', ()))} members fitted"):
+    with progress(args, "training", lambda: f"{len(getattr(model, 'members_', ()))} members fitted"):
         if task == "regression":
             return model.fit(data, dataset.y, y_std=dataset.y_std, groups=dataset.groups)
         return model.fit(data, dataset.y, classes=dataset.classes, groups=dataset.groups)
@@ -113,7 +113,7 @@ def _fit_linear(
     y: Matrix = dataset.y
     if dataset.classes is not None and y is not None:
         y = {label: y[:, k] for k, label in enumerate(dataset.classes.tolist())}
-    with Progress(args, "training"):
+    with progress(args, "training"):
         if args.memory is None:
             scaler = Propagate(StandardScaler(with_mean=not is_sparse(data.mean)))
             scaled = scaler.fit_transform(data)
@@ -208,7 +208,7 @@ def predict_values(args: argparse.Namespace, model: Fitted, data: object) -> Val
 
 def _over(args: argparse.Namespace, data: Any, one: Matrix) -> tuple[Any, ...]:
     """Apply `one` to all samples, or to one block after another, and join what it gives."""
-    with Progress(args, "predicting"):
+    with progress(args, "predicting"):
         if isinstance(data, Gaussians):
             return tuple(one(data))
         parts = [one(data[rows]) for rows in data.spans()]

@@ -9,7 +9,7 @@ from typing import Any
 from ..io.output import replacing
 from ..support.types import Fitted
 from .base import UsageError, about, check_outputs, count, fraction
-from .data import Progress, add_data_options, check_streams, read_like
+from .data import add_data_options, check_streams, progress, read_like
 from .models import feature_names, is_regression, load_model
 
 EXAMPLES = """\
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
 
     from ..plot.style import save_figure
 
-    with about(args.data, args.labels, args.cov), Progress(args, "drawing"):
+    with about(args.data, args.labels, args.cov), progress(args, "drawing"):
         figure = _draw(args, model, dataset).figure
         with replacing(args.output) as (file,):
             save_figure(figure, file, ending[1:], args.dpi)

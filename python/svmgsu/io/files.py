@@ -75,10 +75,7 @@ def mappable(source: Source) -> str | bytes:
     if not is_path(source) or source == "-":
         return read_bytes(source)
     path = os.fsdecode(cast(Path, source))
-    with (
-        _named(path),
-        open(path, "rb") as file,
-    ):  # also for Python's errors: no such file, a folder, not permitted
+    with named(path), open(path, "rb") as file:  # also for Python's errors: no such file, a folder
         _refuse_device(file, path)
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or not path.isprintable():
             return _unpacked(_all_of(file, path), path)
@@ -94,9 +91,10 @@ def read_bytes(source: Source) -> bytes:
     if source == "-":
         raw = _all_of(standard_input(), "<stdin>")
     elif is_path(source):
-        with _named(cast(Path, source)), open(cast(Path, source), "rb") as file:
-            _refuse_device(file, os.fsdecode(cast(Path, source)))
-            raw = _all_of(file, os.fsdecode(cast(Path, source)))
+        path = os.fsdecode(cast(Path, source))
+        with named(path), open(path, "rb") as file:
+            _refuse_device(file, path)
+            raw = _all_of(file, path)
     else:
         raw = _all_of(cast("IO[Any]", source), name_of(source))
     return _unpacked(raw, name_of(source))
@@ -121,14 +119,15 @@ def standard_input() -> IO[bytes]:
 
 
 @contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Add the name to errors of reading, which lack it, unlike those of opening."""
+def named(path: str | None) -> Iterator[None]:
+    """Give errors of the operating system that have no name the one that the user knows."""
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno is not None:
-            error.filename = os.fsdecode(path)
-        raise
+        partial = isinstance(error.filename, str) and error.filename.endswith(".partial")
+        if path is None or error.errno is None or (error.filename is not None and not partial):
+            raise
+        raise OSError(error.errno, error.strerror, path) from None
 
 
 @contextlib.contextmanager

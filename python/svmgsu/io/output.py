@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, cast
 
-from .files import Path, Source, is_path, shown
+from .files import Path, Source, is_path, named, shown
 
 DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)|/dev/(stdin|stdout|stderr)")
 STREAMS = ("stdin", "stdout", "stderr")
@@ -178,18 +178,6 @@ def _write_stream(path: str, content: bytes) -> None:
     number = 1 if _is_standard_output(path) else _descriptor(path)
     with named(path), open(path if number is None else os.dup(number), "wb") as file:
         file.write(content)
-
-
-@contextlib.contextmanager
-def named(path: str | None) -> Iterator[None]:
-    """Give errors of the operating system that have no name the one that the user knows."""
-    try:
-        yield
-    except OSError as error:
-        partial = isinstance(error.filename, str) and error.filename.endswith(".partial")
-        if path is None or error.errno is None or (error.filename is not None and not partial):
-            raise
-        raise OSError(error.errno, error.strerror, path) from None
 
 
 def _compressed(path: str, raw: IO[bytes], closing: contextlib.ExitStack) -> IO[bytes]:

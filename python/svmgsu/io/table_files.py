@@ -37,7 +37,7 @@ from .output import replacing
 TEXTS = (*DELIMITERS, ".txt", ".dat")  # their delimiters are seen from their first lines
 BLANKS = "blanks"
 COPIES = 3  # of the numbers at the peak: as they are read or written, by column, and together
-COLUMN_BYTES, PARQUET_BYTES = 2000, 5500  # measured: what a column takes besides its numbers
+COLUMN_BYTES = 5500  # measured, for Parquet: what a column takes besides its numbers
 
 
 def ending_of(path: Source, format: str | None) -> str:
@@ -178,9 +178,8 @@ def write_table(
     each = None if gaussians.cov is None else gaussians.cov.each_variance(count)
     # Before columns are named and filled, of which a single large index can make too many.
     width = n if gaussians.cov is None or each is not None else 2 * n
-    own = PARQUET_BYTES if ending == ".parquet" else COLUMN_BYTES
     what = f"{name_of(path)}: a table of {count} rows and {width} columns"
-    require_memory(width * (own + 8.0 * COPIES * count), what)
+    require_memory(width * (COLUMN_BYTES + 8.0 * COPIES * count), what)
     names = list(feature_names or gaussians.feature_names_in_ or [f"x{j + 1}" for j in range(n)])
     if len(names) != n:
         raise ValueError(f"feature_names: {len(names)} names for {n} features")
