@@ -71,7 +71,7 @@ def test_other_python_threads_run_during_long_evaluations():
         "decision_values": lambda w: _core.decision_values(bare, w[np.newaxis], np.zeros(1), 1),
         "first_outside": lambda w: _core.first_outside(X),
         "pack": lambda w: _core.pack(symmetric, 1e-6, packed),
-        "find_indefinite": lambda w: _core.find_indefinite(packed, 200, 1e-8),
+        "clip_indefinite": lambda w: _core.clip_indefinite(packed, 200, 1e-8, 1e-8),
         "eigen_subspaces": lambda w: _core.eigen_subspaces(terms, 10, 200, 0.9),
     }
     interval = sys.getswitchinterval()
