@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -11,6 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
 from svmgsu import _core
+from svmgsu.estimators.pool.regressions import RBF_GAMMAS, candidate_maps
+from svmgsu.estimators.pool.samples import make_folds
 from svmgsu.estimators.pool.weights import classification_weights, lapse_rate, log_pool
 
 
@@ -314,6 +317,36 @@ def test_what_is_wrong_is_said():
         small().fit(X, y).predict([[0.0, 1e300]])
     with pytest.raises(ValueError, match="a class of its own"):
         small().fit(X, np.arange(30))
+    with pytest.raises(ValueError, match="groups: folds by group need two classes"):
+        small().fit(X, y, groups=y)
+
+
+def test_folds_are_even_in_size_and_classes_and_keep_groups_together():
+    rng = np.random.default_rng(25)
+    codes, groups = (rng.uniform(size=603) < 0.2).astype(int), np.arange(603) // 3
+    for own in (None, groups):
+        folds = make_folds(codes, own, 603, 5, 0, 2)
+        assert all((known[: len(known) // 2] + 603 == known[len(known) // 2 :]).all() for known, _ in folds)
+        held = [out[out < 603] for _, out in folds]
+        assert sorted(np.concatenate(held)) == list(range(603))
+        assert np.ptp([len(out) for out in held]) <= (1 if own is None else 6)
+        assert np.ptp([codes[out].sum() for out in held]) <= (1 if own is None else 3)
+        assert own is None or sum(len(np.unique(own[out])) for out in held) == 201
+
+
+def test_axis_aligned_frequencies_take_features_in_turn():
+    for n, count in ((6, 150), (5, 31), (1, 4)):
+        (first, *_) = candidate_maps("axis_aligned", n, 0, count, [0, 0], True, False)
+        alone, pairs = first.frequencies[::2] != 0, first.frequencies[1::2] != 0
+        assert (alone.sum(axis=1) == 1).all() and np.ptp(alone.sum(axis=0)) <= 1
+        assert (pairs.sum(axis=1) <= 2).all() and np.ptp(pairs.sum(axis=0)) <= 1 + len(pairs) // n
+
+
+def test_rbf_frequencies_have_the_lengths_of_the_kernel():
+    (first, *_) = candidate_maps("rbf", 4, 3, 140, [0, 0], True, False)
+    squares = (first.frequencies**2).sum(axis=1) / (2 * RBF_GAMMAS[0] / 4)
+    wanted = stats.chi2(7).ppf((np.arange(140) + 0.5) / 140)
+    np.testing.assert_allclose(np.sort(squares)[5:-5], wanted[5:-5], rtol=0.1)
 
 
 def test_balanced_classes_have_even_odds():

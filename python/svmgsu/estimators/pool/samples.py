@@ -258,6 +258,7 @@ def make_folds(
     codes: Array | None, groups: Array | None, count: int, n_folds: int, seed: int, copies: int
 ) -> list[tuple[Array, Array]]:
     """Make folds, stratified by class and by group, of samples that are there `copies` times."""
+    by_group = groups is not None
     codes = np.zeros(count, dtype=np.int64) if codes is None else codes
     groups = np.arange(count) if groups is None else groups
     own = np.zeros((int(groups.max()) + 1, int(codes.max()) + 1))
@@ -265,6 +266,8 @@ def make_folds(
     n_folds = min(n_folds, len(own))
     if n_folds < 2:
         raise ValueError("groups: all samples are of one group; folds need at least two")
+    if by_group and own.shape[1] > 1 and np.count_nonzero((own > 0).sum(axis=0) > 1) < 2:
+        raise ValueError("groups: folds by group need two classes with samples of at least two groups each")
     # Groups, the largest first, go to the fold with the least of their classes, and then of all classes.
     total = np.maximum(own.sum(axis=0), 1)
     order = np.random.default_rng([seed, 11]).permutation(len(own))
