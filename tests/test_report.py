@@ -189,7 +189,7 @@ def test_samples_whose_simulation_disagrees_with_the_model_are_not_judged(monkey
     )
     report = svmgsu.report(data, y, quick=True)
     assert all(one.change == 0 for one in report.remeasure) and report.expected_changes == 0
-    assert any("is not known: their possible true values" in note for note in report.notes)
+    assert any("samples whose possible true values are" in note for note in report.notes)
 
 
 def test_the_second_headline_says_which_precision_settles(found):

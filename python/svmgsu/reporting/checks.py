@@ -68,7 +68,6 @@ def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
         features=data.shape[1],
         with_uncertainties=sum(f.error is not None for f in features),
         missing=int((~known).sum()),
-        covariance=None if data.cov is None else data.cov.describe(),
         median_ratio=float(np.median(ratios)) if ratios else None,
     )
     if problem.is_classification:

@@ -47,14 +47,12 @@ def cross_validate(
                         rows = draw_rows(training, problem.codes, system.effort.training, problem.seed)
                         model = system.fit(problem.part(rows))
                         trial.models.append(model)
-                        trial.score.trained_on = max(trial.score.trained_on, len(rows))
                         parts.append(system.predict(model, problem.data[held_out]))
                 except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
                     trial.score.failure = str(error)[:300] or type(error).__name__
                 done()
-        trial.score.notes = sorted({str(w.message) for w in caught if issubclass(w.category, UserWarning)})[
-            :1
-        ]
+        said = sorted({str(w.message) for w in caught if issubclass(w.category, UserWarning)})
+        trial.score.notes = said[:1]
         trial.score.seconds = time.perf_counter() - began
         if trial.score.failure is None:
             trial.predicted = gathered(parts, folds)

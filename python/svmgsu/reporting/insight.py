@@ -126,9 +126,9 @@ def remeasure(
     notes = []
     if doubtful:
         notes.append(
-            f"Whether to measure {doubtful} samples again is not known: their possible true values are, on "
-            "average, predicted unlike the samples themselves. A usual reason is a feature with a long tail: "
-            "take its logarithm."
+            f"Not judged for measuring again: {doubtful} samples whose possible true values are, on average, "
+            "predicted unlike the samples themselves. A usual reason is a feature with a long tail: take its "
+            "logarithm."
         )
     if any((model.pool_.weights != model.pool_.fallback_weights).any() for model in pool.models):
         notes.append(

@@ -35,7 +35,6 @@ class Table:
     features: int
     with_uncertainties: int
     missing: int
-    covariance: str | None
     classes: dict[str, int] = field(default_factory=dict)
     target: dict[str, float] = field(default_factory=dict)
     median_ratio: float | None = None
@@ -61,7 +60,6 @@ class SystemScore:
     change_error: float | None = None
     behind: float | None = None
     behind_error: float | None = None
-    trained_on: int = 0
     seconds: float | None = None
     failure: str | None = None
     notes: list[str] = field(default_factory=list)
