@@ -70,9 +70,9 @@ def given(monkeypatch):
 
 def test_the_command_trains_without_ignored_features_and_without_uncertainties(folder, given, capsys):
     assert main(["report", "t.csv", "--groups", "star", "-o", "r.html"]) == 130
-    assert given["command"](["b"], True) == "svmgsu train t.csv --target class --ignore star,b"
+    assert given["command"](["b"], True) == "svmgsu train t.csv --target class --ignore b --groups=star"
     command = given["command"]([], False)
-    assert command == "svmgsu train t.csv --target class --ignore star --exact a,b"
+    assert command == "svmgsu train t.csv --target class --exact a,b --groups=star"
     capsys.readouterr()
     assert main([*command.split()[1:], "--set", "members=linear", "-o", "m.svmgsu"]) == 0
     assert "2 exact" in capsys.readouterr().out
