@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -73,14 +70,6 @@ def race(
             spent[name] += wall
             found[name].append(Time(wall / calls, cpu / calls))
     return {name: Time(min(t.wall for t in ts), min(t.cpu for t in ts)) for name, ts in found.items()}
-
-
-def of_process(words: list[str], environment: dict[str, str]) -> Time:
-    """Of a new Python that is given `-c` and these words, from its start to its end."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([sys.executable, "-c", *words], env=environment, check=True, stdout=subprocess.DEVNULL)
-    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Time(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def seconds_of(function: Callable[[], Any]) -> float:

@@ -130,12 +130,6 @@ def power(data: svmgsu.Gaussians, y: Array, lams: Sequence[float]) -> list[Hyper
     return out
 
 
-def power_objective(h: Hyperplane, X: Array, y: Array, radius: Array, lam: float) -> float:
-    """What `power` minimises."""
-    loss = np.maximum(0, 1 - y * h.decide(X) - radius * np.linalg.norm(h.w))
-    return float(lam / 2 * h.w @ h.w + loss.mean())
-
-
 def sampled(count: int, seed: int) -> Path:
     """The linear SVM on `count` samples from each Gaussian."""
 
