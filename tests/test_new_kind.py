@@ -116,7 +116,7 @@ def test_it_is_saved_and_read(problem, tmp_path, ending):
         assert isinstance(back.data.cov, Stretched)
         assert back.report.notes == []
     else:
-        paths = [tmp_path / f"{name}.{ending}" for name in ("mean", "label", "cov")]
+        paths = [tmp_path / f"{name}.txt" for name in ("mean", "label", "cov")]
         svmgsu.io.write(data, *paths, y=y)
         back = svmgsu.io.read_text(*paths)
     np.testing.assert_allclose(back.data.cov.to_full(), full.to_full(), rtol=1e-12)

@@ -52,18 +52,11 @@ def feature_row(count: int, names: Sequence[str] | None) -> tuple[str, str]:
     return "features", f"{count}{shown}"
 
 
-def typical_sizes(data: Gaussians) -> tuple[float, float, float] | None:
-    """Return medians over the features of error, spread and error / spread; None without covariances.
-
-    The ratio is NaN if no feature has a spread.
-    """
-    found = _sizes(data)
-    if found is None:
-        return None
-    error, spread = found
+def typical_ratio(data: Gaussians) -> float:
+    """Return the median over the features of error / spread; 0 if neither is known."""
+    error, spread = _sizes(data) or (np.zeros(1), np.zeros(1))
     varied = spread > 0
-    ratio = float(np.median(error[varied] / spread[varied])) if varied.any() else float("nan")
-    return float(np.median(error)), float(np.median(spread)), ratio
+    return float(np.median(error[varied] / spread[varied])) if varied.any() else 0.0
 
 
 def _sizes(data: Gaussians) -> tuple[FloatArray, FloatArray] | None:
@@ -84,11 +77,9 @@ def _sizes(data: Gaussians) -> tuple[FloatArray, FloatArray] | None:
     with np.errstate(over="ignore", invalid="ignore"):
         if known.all():
             return np.median(np.sqrt(variances), axis=0), values.std(axis=0)
-        errors = [
-            np.median(np.sqrt(v[k])) if k.any() else 0.0 for v, k in zip(variances.T, known.T, strict=True)
-        ]
-        spreads = [v[k].std() if k.any() else 0.0 for v, k in zip(values.T, known.T, strict=True)]
-    return np.array(errors), np.array(spreads)
+        errors = np.ma.median(np.ma.array(np.sqrt(variances), mask=~known), axis=0)  # type: ignore[no-untyped-call]
+        spreads = np.ma.array(values, mask=~known).std(axis=0)
+    return np.ma.filled(errors, 0.0), np.ma.filled(spreads, 0.0)
 
 
 def gaussians_table(data: Gaussians) -> str:

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from .. import _core
-from .._repr import gaussians_table, typical_sizes
+from .._repr import gaussians_table, typical_ratio
 from ..propagate.linear import as_select_map
 from ..support.arrays import dense, stack_rows
 from ..support.sparse import SparseRows
@@ -148,9 +148,8 @@ class Gaussians:
         )
 
     def __repr__(self) -> str:
-        sizes = typical_sizes(self)
-        known = sizes is not None and sizes[2] > 0
-        size = f", typical error {sizes[2]:.2g} of the spread" if sizes and known else ""
+        ratio = typical_ratio(self)
+        size = f", typical error {ratio:.2g} of the spread" if ratio > 0 else ""
         return f"Gaussians({self.shape[0]} samples, {self.shape[1]} features, cov={self.cov!r}{size})"
 
     def _repr_html_(self) -> str:
