@@ -483,3 +483,10 @@ def test_the_errors_of_an_exact_value_are_no_feature():
 def test_names_that_are_wrong_are_told_with_what_may_be_meant(options, reason):
     with pytest.raises(FormatError, match=reason):
         read("x,x_err,label\n1,1,0\n3,1,1\n", **options)
+
+
+def test_a_column_that_numbers_the_rows_is_no_feature_and_ids_keep_their_zeros():
+    for step, features in ((1, ["x"]), (2, ["n", "x"])):
+        rows = [f"{step * k},{k % 7 / 10},{k % 2}" for k in range(3, 203)]
+        assert read("\n".join(["n,x,label", *rows])).data.feature_names_in_ == features
+    assert read("id,x,label\n007,1,0\n008,2,1\n").ids.tolist() == ["007", "008"]
