@@ -53,6 +53,7 @@ MARKS = [
     (re.compile("(ci)?(lower|lo|low)|lb|minus|lci|lcl"), MAYBE_LOWER, False),
     (re.compile("moe|margin|ci|tol|tolerance|accuracy|precision"), MARGIN, False),
 ]
+ANY = re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _, _ in MARKS))  # one look for most words
 SURE_FIRST, SURE_INSIDE = {"e", "err", "error", "sigma", "sig", "σ", "unc", "±"}, {"err", "error"}
 # Gaia's ratios of values and errors, and the significance of its excess noise.
 NO_ERROR = re.compile("over_?error|noise_?sig", re.IGNORECASE)
@@ -107,7 +108,7 @@ def _marks(name: str) -> list[_Mark]:
             mark = "".join(words[start : start + length])
             base = "".join(words[:start] + words[start + length :])
             last = start + length == len(words)
-            for pattern, what, sure in MARKS if base else ():
+            for pattern, what, sure in MARKS if base and ANY.fullmatch(mark) else ():
                 if pattern.fullmatch(mark):
                     sure = sure if last else mark in (SURE_FIRST if start == 0 else SURE_INSIDE)
                     found.append((start > 0 and not last, _Mark(base, what, sure)))

@@ -546,7 +546,7 @@ class CsvCells(Cells):
         texts = {c for c in self.text.columns if c in as_text or is_id(c)}
         for record in self.text.head:
             cells = zip(self.text.columns, record, strict=False)
-            texts |= {c for c, cell in cells if AS_WRITTEN.match(cell)}
+            texts |= {c for c, cell in cells if cell[:1] in "0+- \t" and AS_WRITTEN.match(cell)}
         super().__init__(self._read(texts), name)
 
     def _read(self, texts: Collection[str]) -> Any:

@@ -127,7 +127,9 @@ def read_table(
     assert dataset.columns is not None
     if target and groups is None:
         every = np.ones(cells.rows, dtype=bool)
-        remarks = repeated_ids({column: cells.ids(column, every) for column in dataset.columns.ids})
+        others = {column: cells.ids(column, every) for column in dataset.columns.ids[1:]}
+        first = {} if dataset.ids is None else {dataset.columns.ids[0]: dataset.ids}
+        remarks = repeated_ids(first | others)
         dataset.columns.remarks += remarks
         dataset.report.notes += [f"{cells.name}: {remark}" for remark in remarks]
     return dataset
