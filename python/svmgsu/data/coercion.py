@@ -153,7 +153,14 @@ def as_test_noise(
         if array.ndim == 0:
             return Isotropic(array, name=name)
         if array.shape == (n, n) and n > 1:
-            _check_is_matrix(array, name)
+            # As many covariances as features, (k, n) variances, have the shape of one matrix.
+            same = bool((array == array[0, 0]).all())
+            if same or not np.allclose(array, array.T, rtol=SYMMETRY_TOLERANCE, atol=0.0, equal_nan=True):
+                why = "all its entries are the same" if same else "it is not symmetric"
+                raise ValueError(
+                    f"{name}: shape {array.shape} means one covariance matrix, but {why}; for a pool of "
+                    f"{n} covariances pass svmgsu.Diagonal(variances), for a matrix svmgsu.Shared(matrix)"
+                )
         if array.shape in ((n,), (n, n)):
             return Shared(array, psd=psd, name=name)
         pool = Full(array, psd=psd, name=name) if array.ndim == 3 else Diagonal(array, name=name)
@@ -162,14 +169,3 @@ def as_test_noise(
     if pool.n_samples is None:
         return pool
     return pool.take(np.random.default_rng(seed).integers(pool.n_samples or 1, size=count))
-
-
-def _check_is_matrix(array: Array, name: str) -> None:
-    """Refuse n variances of n features, a pool of as many covariances as features."""
-    same = bool((array == array[0, 0]).all())
-    if same or not np.allclose(array, array.T, rtol=SYMMETRY_TOLERANCE, atol=0.0, equal_nan=True):
-        why = "all its entries are the same" if same else "it is not symmetric"
-        raise ValueError(
-            f"{name}: shape {array.shape} means one covariance matrix, but {why}; for a pool of "
-            f"{len(array)} covariances pass svmgsu.Diagonal(variances), for a matrix svmgsu.Shared(matrix)"
-        )

@@ -95,18 +95,6 @@ def check_classes(classes: ArrayLike, name: str) -> Array:
     return found
 
 
-def class_codes(labels: Array, classes: Array, name: str) -> Array:
-    """Return the place of each label among `classes`; refuse a label that is not there."""
-    codes = np.searchsorted(classes, labels)
-    codes[codes == len(classes)] = 0
-    strange = classes[codes] != labels
-    if strange.any():
-        label = labels[strange][0].item()
-        problem = f"has the label {label!r}, which is not among the classes {listed(classes)}"
-        raise InvalidValue(name, problem, (int(strange.argmax()),))
-    return codes
-
-
 def class_factors(class_weight: object, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
     """Return the factor of each class's weights: from a dict (1 for those not named), or "balanced".
 
@@ -271,7 +259,14 @@ def known_labels(
     those of `classes`.
     """
     if not has_soft_labels(y):
-        return class_codes(as_labels(y, samples), classes, "y"), Copies(samples)
+        labels = as_labels(y, samples)
+        codes = np.searchsorted(classes, labels)
+        codes[codes == len(classes)] = 0
+        unknown = classes[codes] != labels
+        if unknown.any():
+            problem = f"has the label {labels[unknown][0].item()!r}, which is not among the classes "
+            raise InvalidValue("y", problem + listed(classes), (int(unknown.argmax()),))
+        return codes, Copies(samples)
     default = classes if columns is None else columns
     names, probabilities = _soft_labels(y, samples, None if hasattr(y, "columns") else default)
     strange = [name for name in names.tolist() if name not in set(classes.tolist())]
