@@ -51,7 +51,7 @@ def test_a_page_for_a_table_with_all_that_tables_have(folder, capsys):
     assert page.startswith("<!DOCTYPE html>") and "Do the uncertainties of t.csv matter?" in page
     names = {}
     exec(facts["advice"]["code"], names)  # as printed
-    assert len(names["y"]) == 90 and set(names["y"]) == {"up", "down"}
+    assert len(names["y"]) == len(names["groups"]) == 90 and set(names["y"]) == {"up", "down"}
     assert [p.name for p in folder.iterdir() if "partial" in p.name] == []
 
 

@@ -124,7 +124,9 @@ def test_what_was_found_is_json(found):
     assert all(s["seconds"] is None for s in found.to_dict(times=False)["systems"])
 
 
-@pytest.mark.parametrize("task", ["classification", "regression", "soft labels", "errors of targets"])
+@pytest.mark.parametrize(
+    "task", ["classification", "groups", "regression", "soft labels", "errors of targets"]
+)
 def test_the_printed_code_trains_what_was_measured(task):
     data, y, X = rings(60)
     given = {}
@@ -132,6 +134,8 @@ def test_the_printed_code_trains_what_was_measured(task):
         y = X[:, 0]
     elif task == "errors of targets":
         y, given = X[:, 0], {"y_std": np.linspace(0.1, 1, 60)}
+    elif task == "groups":
+        given = {"groups": np.arange(60) // 2}
     elif task == "soft labels":
         y = np.column_stack([y == "inside", y != "inside"]) * 0.8 + 0.1
         given = {"classes": ["inside", "outside"]}
@@ -144,6 +148,7 @@ def test_the_printed_code_trains_what_was_measured(task):
         )
         if system.family == "pool":
             assert names["model"].predict(data).shape == (60,)
+            assert ("groups=groups" in lines) == (task == "groups")
             continue
         errors = np.sqrt(data.cov.diagonals(60, 3))
         columns = np.column_stack([data.mean, errors]) if system.uncertainties else data.mean

@@ -108,10 +108,10 @@ def _code(args: argparse.Namespace, format: str, dataset: Dataset, task: str) ->
         options |= {"class_probabilities": "p_"}
     shown = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
     read = f"svmgsu.io.read({args.data!r}{shown})"
-    more = "classes" if dataset.classes is not None else "y_std" if dataset.y_std is not None else None
-    if more is None:
+    names = ["data", "y", *(n for n in ("classes", "y_std", "groups") if getattr(dataset, n) is not None)]
+    if len(names) == 2:
         return f"data, y = {read}"
-    return f"table = {read}\ndata, y, {more} = table.data, table.y, table.{more}"
+    return f"table = {read}\n{', '.join(names)} = {', '.join(f'table.{name}' for name in names)}"
 
 
 def _command(

@@ -207,9 +207,8 @@ class Pool(System):
     def code(self, problem: Problem) -> list[str]:
         """Return the line that trains this model, given `data` and `y`."""
         given = "data" if self.uncertainties or problem.data.cov is None else "data.with_cov(None)"
-        more = ", classes=classes" * (problem.soft is not None) + ", y_std=y_std" * (
-            problem.y_std is not None
-        )
+        optional = {"classes": problem.soft, "y_std": problem.y_std, "groups": problem.groups}
+        more = "".join(f", {name}={name}" for name, value in optional.items() if value is not None)
         return [f"model = svmgsu.{self.family_name}().fit({given}, y{more})"]
 
 
