@@ -79,7 +79,7 @@ def train(folder: Path, samples: int, limit: int, memory: int, tolerance: float)
         "readings": (counter("rchar") - read) / data.bytes,
         "seconds": seconds,
         "peak MB": int(peak[1]) / 1000,
-        "state per example": 16 if data.lean else 32,
+        "state per example": 32,
     }
 
 

@@ -28,7 +28,7 @@ class PyObjective {
 
  public:
   PyObjective(const TrainingSet& set, double lambda, int threads, bool intercept, const std::shared_ptr<Loss>& loss)
-      : objective_(set, lambda, threads, intercept, loss) {}
+      : objective_(set, lambda, threads, intercept, loss), engine_(objective_.engine()) {}
 
   double value(const Array<double>& w, double b) {
     return locked(w, [&](const Vector& at) { return known(at, b) ? last_->value : objective_.value(at, b); });
@@ -37,7 +37,7 @@ class PyObjective {
     Vector gradient;
     double gradient_b = 0;
     const double value = locked(w, [&](const Vector& at) {
-      const Evaluation& e = evaluate(at, b);
+      const Evaluated& e = evaluate(at, b);
       gradient = e.gradient;
       gradient_b = e.gradient_b;
       return e.value;
@@ -49,8 +49,8 @@ class PyObjective {
     Vector out;
     double out_b = 0;
     locked(w, [&](const Vector& at) {
-      const Evaluation& e = evaluate(at, b);
-      if (!hessian_) hessian_ = objective_.hessian(e);
+      const Evaluated& e = evaluate(at, b);
+      if (!hessian_) hessian_ = std::make_unique<Hessian>(engine_, e, 0.0);
       hessian_->times(v, vb, out, out_b);
     });
     return py::make_tuple(to_array(out), out_b);
@@ -65,19 +65,20 @@ class PyObjective {
 
  private:
   bool known(const Vector& w, double b) const { return last_ && last_->b == b && last_->w == w; }
-  const Evaluation& evaluate(const Vector& w, double b) {
+  const Evaluated& evaluate(const Vector& w, double b) {
     if (!known(w, b)) {
       hessian_.reset();
       if (!last_) last_.emplace();
-      objective_.evaluate(w, b, 0.0, *last_);
+      engine_.evaluate(w, b, 0.0, *last_);
     }
     return *last_;
   }
 
   Objective objective_;
+  const Engine& engine_;
   std::mutex mutex_;
-  std::optional<Evaluation> last_;
-  std::shared_ptr<Hessian> hessian_;
+  std::optional<Evaluated> last_;
+  std::unique_ptr<Hessian> hessian_;
 };
 
 // (path, offset, narrow, rows, columns)
@@ -225,7 +226,6 @@ void bind_engines(py::module_& m) {
       .def_property_readonly("bytes", &Streamed::bytes)
       .def_property_readonly("bytes_read", &Streamed::bytes_read)
       .def_property_readonly("least_memory", &Streamed::least_memory)
-      .def_property_readonly("lean", &Streamed::lean)
       .def_property_readonly("window", &Streamed::window);
   bind_mapped(m);
 }

@@ -107,11 +107,12 @@ TEST_CASE("a line through points without variances is found without another read
     }
     set.targets = std::make_shared<const Targets>(problem.data().targets);
     const Streamed streamed(set, 1);
-    const Objective objective = streamed.objective(0.1, 1);
+    const Objective made = streamed.objective(0.1, 1);
+    const Engine& objective = made.engine();
     const Vector w = Vector::LinSpaced(5, -1, 1), p = Vector::LinSpaced(5, 0.3, 0.1);
-    const Evaluation from = objective.evaluate(w, 0.1, 0.2), there = objective.evaluate(w + p, 0.3, 0.2);
+    const Evaluated from = objective.evaluate(w, 0.1, 0.2), there = objective.evaluate(w + p, 0.3, 0.2);
     const std::uint64_t before = streamed.bytes_read();
-    const Line ray = objective.line(from, there, p, 0.2, 0.2);
+    const Line ray(objective, from, there, p, 0.2, 0.2);
     CHECK(streamed.bytes_read() - before == (variance > 0 ? streamed.bytes() : 0));
     for (const double t : {0.5, 1.0, 1.7})
       CHECK(ray.at(t, 0.1).value ==

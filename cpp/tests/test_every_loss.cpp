@@ -39,35 +39,35 @@ void for_every_loss(Use use) {
 
 TEST_CASE("derivatives are those of the value for every loss and kind") {
   for_every_loss([](const LossInfo& info, const TrainingSet& set) {
-    const Objective objective(set, kLambda, 1, true, make_loss(info.name));
+    const Engine objective(set, kLambda, 1, true, make_loss(info.name));
     Random random(5);
     const Vector w = random.normals(7), v = random.normals(7);
     const double b = random.normal(), vb = random.normal(), h = 1e-5, epsilon = 0.3;
-    const Evaluation at = objective.evaluate(w, b, epsilon);
-    const Evaluation ahead = objective.evaluate(w + h * v, b + h * vb, epsilon);
-    const Evaluation behind = objective.evaluate(w - h * v, b - h * vb, epsilon);
+    const Evaluated at = objective.evaluate(w, b, epsilon);
+    const Evaluated ahead = objective.evaluate(w + h * v, b + h * vb, epsilon);
+    const Evaluated behind = objective.evaluate(w - h * v, b - h * vb, epsilon);
     CHECK(at.gradient.dot(v) + at.gradient_b * vb ==
           doctest::Approx((ahead.value - behind.value) / (2 * h)).epsilon(1e-6));
-    const auto hessian = objective.hessian(at);
+    Hessian hessian(objective, at, 0);
     Vector product;
     double product_b;
-    hessian->times(v, vb, product, product_b);
+    hessian.times(v, vb, product, product_b);
     CHECK(relative_error(product, (ahead.gradient - behind.gradient) / (2 * h)) < 1e-6);
     CHECK(product_b == doctest::Approx((ahead.gradient_b - behind.gradient_b) / (2 * h)).epsilon(1e-6));
     Vector along;
     double along_b;
-    hessian->times(w, 0, along, along_b);
+    hessian.times(w, 0, along, along_b);
     CHECK(objective.along_w(at).w_w == doctest::Approx(along.dot(w)).epsilon(1e-9));
     CHECK(objective.along_w(at).w_b == doctest::Approx(along_b).epsilon(1e-9));
-    const Matrix dense = hessian->dense(1000, 0);
+    const Matrix dense = hessian.dense(1000, 0);
     CHECK(relative_error(dense.topLeftCorner(7, 7) * v + vb * dense.col(7).head(7), product) < 1e-9);
-    hessian->smoothing_derivative(product, product_b);
+    hessian.smoothing_derivative(product, product_b);
     const Vector along_epsilon =
         (objective.evaluate(w, b, epsilon + h).gradient - objective.evaluate(w, b, epsilon - h).gradient) / (2 * h);
     CHECK((product - along_epsilon).norm() < 1e-6 * (1 + along_epsilon.norm()));
 
-    const Evaluation there = objective.evaluate(w + v, b + vb, epsilon);
-    const Line line = objective.line(at, there, v, vb, epsilon);
+    const Evaluated there = objective.evaluate(w + v, b + vb, epsilon);
+    const Line line(objective, at, there, v, vb, epsilon);
     const Line::Value here = line.at(0.4, 0.2);
     CHECK(here.value == doctest::Approx(objective.value(w + 0.4 * v, b + 0.4 * vb + 0.2, epsilon)).epsilon(1e-10));
     CHECK(here.t ==
@@ -92,7 +92,7 @@ TEST_CASE("newton proves its tolerance for every loss and kind, and no bound is 
         const Result result = train(set, options);
         CHECK(result.stop == Stop::converged);
         CHECK(result.gap <= options.tolerance * result.objective);
-        const Objective objective(set, lambda, 1, intercept, options.loss);
+        const Engine objective(set, lambda, 1, intercept, options.loss);
         CHECK(result.objective == doctest::Approx(objective.value(result.w, result.b)).epsilon(1e-12));
         Random random(9);
         for (int trial = 0; trial < 3; ++trial) {
@@ -101,7 +101,7 @@ TEST_CASE("newton proves its tolerance for every loss and kind, and no bound is 
           CHECK(objective.certify(w, b).bound <= result.objective * (1 + 1e-12));
           CHECK(objective.value(w, b) >= result.objective - result.gap);
         }
-        const Objective::Trivial trivial = objective.trivial();
+        const Engine::Trivial trivial = objective.trivial();
         CHECK(trivial.value <= objective.value(Vector::Zero(7), intercept ? trivial.b + 0.1 : 0.0) + 1e-12);
         CHECK(result.objective <= trivial.value);
       }
@@ -144,9 +144,9 @@ TEST_CASE("a sample without factors put first changes neither cost nor result") 
   const Rows rows(factors);
   const Covariance first = LowRank(rows, start.data(), 60), last = LowRank(rows, other.data(), 60);
   const Problem problem(kind_named("none"), 60, 5);
-  const Objective a({problem.means, first, problem.labels}, kLambda), b({problem.means, last, problem.labels}, kLambda);
-  CHECK(a.cost().rank == doctest::Approx(118.0 / 60));
-  CHECK(a.cost().rank == b.cost().rank);
+  const Engine a({problem.means, first, problem.labels}, kLambda), b({problem.means, last, problem.labels}, kLambda);
+  CHECK(a.source().rank() == doctest::Approx(118.0 / 60));
+  CHECK(a.source().rank() == b.source().rank());
 }
 
 TEST_CASE("the stochastic solver takes Lipschitz losses and says of the others that it does not") {
@@ -165,7 +165,7 @@ TEST_CASE("the stochastic solver takes Lipschitz losses and says of the others t
     } else {
       const Result result = train(set, options);
       CHECK(std::isfinite(result.gap));
-      CHECK(result.objective <= Objective(set, 0.1, 1, true, options.loss).trivial().start);
+      CHECK(result.objective <= Engine(set, 0.1, 1, true, options.loss).trivial().start);
     }
   }
 }

@@ -40,7 +40,7 @@ TEST_CASE("the value is the definition's for every kind") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const Objective objective(problem.data(), kLambda);
+    const Engine objective(problem.data(), kLambda);
     Random random(11);
     for (const double size : {0.0, 0.1, 1.0, 5.0}) {
       const Vector w = size * random.normals(7);
@@ -49,8 +49,8 @@ TEST_CASE("the value is the definition's for every kind") {
       CHECK(objective.value(w, b) == doctest::Approx(want).epsilon(1e-13));
       CHECK(objective.evaluate(w, b).value == doctest::Approx(want).epsilon(1e-13));
       CHECK(objective.certify(w, b).value == doctest::Approx(want).epsilon(1e-13));
-      const Evaluation at = objective.evaluate(w, b + 0.3, 0.1);
-      CHECK(objective.line_at(at, 0.2).at(0, 0).value ==
+      const Evaluated at = objective.evaluate(w, b + 0.3, 0.1);
+      CHECK(Line(objective, at, 0.2).at(0, 0).value ==
             doctest::Approx(objective.value(w, b + 0.3, 0.2)).epsilon(1e-13));
     }
   }
@@ -82,16 +82,16 @@ TEST_CASE("the Hessian product is the gradient's derivative for every kind") {
       CAPTURE(kind.name);
       CAPTURE(smoothing);
       const Problem problem(kind, 70, 7);
-      const Objective objective(problem.data(), kLambda);
+      const Engine objective(problem.data(), kLambda);
       Random random(13);
       const Vector w = random.normals(7), v = random.normals(7);
       const double b = random.normal(), vb = random.normal(), h = 1e-5;
-      const Evaluation at = objective.evaluate(w, b, smoothing);
-      const Evaluation ahead = objective.evaluate(w + h * v, b + h * vb, smoothing);
-      const Evaluation behind = objective.evaluate(w - h * v, b - h * vb, smoothing);
+      const Evaluated at = objective.evaluate(w, b, smoothing);
+      const Evaluated ahead = objective.evaluate(w + h * v, b + h * vb, smoothing);
+      const Evaluated behind = objective.evaluate(w - h * v, b - h * vb, smoothing);
       Vector product;
       double product_b;
-      objective.hessian(at)->times(v, vb, product, product_b);
+      Hessian(objective, at, 0).times(v, vb, product, product_b);
       CHECK(relative_error(product, (ahead.gradient - behind.gradient) / (2 * h)) < 1e-7);
       CHECK(product_b == doctest::Approx((ahead.gradient_b - behind.gradient_b) / (2 * h)).epsilon(1e-7));
     }
@@ -101,14 +101,14 @@ TEST_CASE("the Hessian is symmetric and positive definite in w") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const Objective objective(problem.data(), kLambda);
+    const Engine objective(problem.data(), kLambda);
     Random random(14);
-    const auto hessian = objective.hessian(objective.evaluate(random.normals(7), 0.2));
+    Hessian hessian(objective, objective.evaluate(random.normals(7), 0.2), 0);
     const Vector u = random.normals(7), v = random.normals(7);
     Vector hu, hv;
     double hu_b, hv_b;
-    hessian->times(u, 0.7, hu, hu_b);
-    hessian->times(v, -1.3, hv, hv_b);
+    hessian.times(u, 0.7, hu, hu_b);
+    hessian.times(v, -1.3, hv, hv_b);
     CHECK(v.dot(hu) - 1.3 * hu_b == doctest::Approx(u.dot(hv) + 0.7 * hv_b).epsilon(1e-12));
     CHECK(u.dot(hu) + 0.7 * hu_b >= kLambda * u.squaredNorm());
   }
@@ -120,22 +120,22 @@ TEST_CASE("results have the same bits for any number of threads") {
     const Problem problem(kind, 2500, 13);
     Random random(15);
     const Vector w = 0.3 * random.normals(13), v = random.normals(13);
-    const Objective one(problem.data(), kLambda, 1);
-    const Evaluation want = one.evaluate(w, 0.1);
+    const Engine one(problem.data(), kLambda, 1);
+    const Evaluated want = one.evaluate(w, 0.1);
     Vector want_product;
     double want_product_b;
-    one.hessian(want)->times(v, 1, want_product, want_product_b);
+    Hessian(one, want, 0).times(v, 1, want_product, want_product_b);
     const Certificate want_certificate = one.certify(w, 0.1);
     for (const int threads : {2, 3, 8}) {
       CAPTURE(threads);
-      const Objective many(problem.data(), kLambda, threads);
-      const Evaluation got = many.evaluate(w, 0.1);
+      const Engine many(problem.data(), kLambda, threads);
+      const Evaluated got = many.evaluate(w, 0.1);
       CHECK(got.value == want.value);
       CHECK(got.gradient_b == want.gradient_b);
       CHECK(same_bits(got.gradient, want.gradient));
       Vector product;
       double product_b;
-      many.hessian(got)->times(v, 1, product, product_b);
+      Hessian(many, got, 0).times(v, 1, product, product_b);
       CHECK(same_bits(product, want_product));
       CHECK(product_b == want_product_b);
       const Certificate certificate = many.certify(w, 0.1);
@@ -162,19 +162,19 @@ TEST_CASE("a subset of rows equals a copy of those rows") {
     const Matrix packed = packed_upper(dense);
     const auto count = static_cast<Index>(rows.size());
     const Targets targets = Targets::labels(labels, weights);
-    const Objective copy(TrainingSet(Gaussians(Rows(means.data(), count, 7), Full(packed)), targets), kLambda);
-    const Objective view(TrainingSet(Gaussians(Rows(problem.means.data(), 70, 7), problem.noise.sum, &rows), targets),
-                         kLambda);
+    const Engine copy(TrainingSet(Gaussians(Rows(means.data(), count, 7), Full(packed)), targets), kLambda);
+    const Engine view(TrainingSet(Gaussians(Rows(problem.means.data(), 70, 7), problem.noise.sum, &rows), targets),
+                      kLambda);
     Random random(16);
     const Vector w = random.normals(7), v = random.normals(7);
-    const Evaluation a = view.evaluate(w, 0.3), b = copy.evaluate(w, 0.3);
+    const Evaluated a = view.evaluate(w, 0.3), b = copy.evaluate(w, 0.3);
     CHECK(a.value == doctest::Approx(b.value).epsilon(1e-13));
     CHECK(relative_error(a.gradient, b.gradient) < 1e-12);
     CHECK(view.certify(w, 0.3).bound == doctest::Approx(copy.certify(w, 0.3).bound).epsilon(1e-12));
     Vector hv, hv_copy;
     double hv_b, hv_b_copy;
-    view.hessian(a)->times(v, 1, hv, hv_b);
-    copy.hessian(b)->times(v, 1, hv_copy, hv_b_copy);
+    Hessian(view, a, 0).times(v, 1, hv, hv_b);
+    Hessian(copy, b, 0).times(v, 1, hv_copy, hv_b_copy);
     CHECK(relative_error(hv, hv_copy) < 1e-12);
     CHECK(hv_b == doctest::Approx(hv_b_copy).epsilon(1e-12));
   }

@@ -90,19 +90,19 @@ TEST_CASE("passes and estimates of the Hessian poll on their way, and can be sto
   for (const char* kind : {"diagonal", "full", "low rank"}) {
     CAPTURE(kind);
     const Problem problem(kind_named(kind), 300, 40);
-    const Objective objective(problem.data(), 1e-3, 1);  // of several threads only one polls
+    const Engine objective(problem.data(), 1e-3, 1);  // of several threads only one polls
     const Vector w = Vector::Constant(40, 0.1);
-    const Evaluation at = objective.evaluate(w, 0.1);
-    const std::shared_ptr<Hessian> hessian = objective.hessian(at);
+    const Evaluated at = objective.evaluate(w, 0.1);
+    Hessian hessian(objective, at, 0);
     const auto works = {std::function<void()>([&] { objective.evaluate(w, 0.1); }),
-                        std::function<void()>([&] { hessian->dense(1000, 1); }),
-                        std::function<void()>([&] { hessian->sketch(100, 1); })};
+                        std::function<void()>([&] { hessian.dense(1000, 1); }),
+                        std::function<void()>([&] { hessian.sketch(100, 1); })};
     for (const auto& work : works) {
       const int polls = polls_of(work);
       CHECK(polls >= 2);
       for (const int most : {1, polls / 2 + 1}) CHECK_THROWS_AS(polls_of(work, most), Interrupted);
     }
-    CHECK(hessian->dense(1000, 1) == hessian->dense(1000, 1));  // as good as before
+    CHECK(hessian.dense(1000, 1) == hessian.dense(1000, 1));  // as good as before
   }
 }
 

@@ -284,24 +284,24 @@ TEST_CASE("hyperplanes that are not there") {
 
 TEST_CASE("points that an objective has not evaluated") {
   const Small small;
-  const Objective objective(small.set, 0.1),
+  const Engine objective(small.set, 0.1),
       fewer(TrainingSet(small.data.some({0, 1}), small.set.targets.some({0, 1})), 0.1);
-  Evaluation nothing;
-  const Evaluation known = objective.evaluate(Vector::Zero(4), 0);
-  for (const Evaluation& at : {nothing, fewer.evaluate(Vector::Zero(4), 0)}) {
-    CHECK(names("at", [&] { objective.line_at(at, 0.1); }));
+  Evaluated nothing;
+  const Evaluated known = objective.evaluate(Vector::Zero(4), 0);
+  for (const Evaluated& at : {nothing, fewer.evaluate(Vector::Zero(4), 0)}) {
+    CHECK(names("at", [&] { Line(objective, at, 0.1); }));
     CHECK(names("at", [&] { objective.active_share(at, 0.1); }));
     CHECK(names("at", [&] { objective.along_w(at); }));
-    CHECK(names("at", [&] { objective.hessian(at); }));
-    CHECK(names("from", [&] { objective.line(at, known, Vector::Ones(4), 0, 0); }));
-    CHECK(names("there", [&] { objective.line(known, at, Vector::Ones(4), 0, 0); }));
+    CHECK(names("at", [&] { Hessian(objective, at, 0); }));
+    CHECK(names("from", [&] { Line(objective, at, known, Vector::Ones(4), 0, 0); }));
+    CHECK(names("there", [&] { Line(objective, known, at, Vector::Ones(4), 0, 0); }));
   }
-  CHECK(names("p", [&] { objective.line(known, known, Vector::Ones(5), 0, 0); }));
-  CHECK(names("negligible", [&] { objective.hessian(known, kNaN); }));
+  CHECK(names("p", [&] { Line(objective, known, known, Vector::Ones(5), 0, 0); }));
+  CHECK(names("negligible", [&] { Hessian(objective, known, kNaN); }));
   Vector out;
   double out_b = 0;
-  CHECK(names("v", [&] { objective.hessian(known)->times(Vector::Ones(3), 0, out, out_b); }));
-  CHECK(names("source", [&] { Objective(nullptr, nullptr, 0.1, 1, true, nullptr, false); }));
+  CHECK(names("v", [&] { Hessian(objective, known, 0).times(Vector::Ones(3), 0, out, out_b); }));
+  CHECK(names("source", [&] { Engine(nullptr, nullptr, 0.1, 1, true, nullptr); }));
   DualPoint dual;
   CHECK(names("weight", [&] { dual.add(known.slopes, nullptr); }));
   CHECK(names("lambda", [&] { known.slopes.bound(0, true, nullptr); }));

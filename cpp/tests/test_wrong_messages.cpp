@@ -41,18 +41,19 @@ struct Wire {
   // Every request that there is.
   void ask_all() {
     requests.clear();
-    const Objective objective = Mapped(parts()).objective(0.1, 1);
+    const Objective mapped = Mapped(parts()).objective(0.1, 1);
+    const Engine& objective = mapped.engine();
     const Vector w = Vector::LinSpaced(3, -1, 1), p = Vector::LinSpaced(3, 0.3, 0.1);
-    const Evaluation from = objective.evaluate(w, 0.1, 0.1), there = objective.evaluate(w + p, 0.3, 0.1);
-    objective.line_at(from, 0.2).at(0, 0);
+    const Evaluated from = objective.evaluate(w, 0.1, 0.1), there = objective.evaluate(w + p, 0.3, 0.1);
+    Line(objective, from, 0.2).at(0, 0);
     objective.active_share(from, 0.1);
     objective.along_w(from);
-    objective.line(from, there, p, 0.2, 0.1).at(0.5, 0.1);
-    const std::shared_ptr<Hessian> hessian = objective.hessian(from);
+    Line(objective, from, there, p, 0.2, 0.1).at(0.5, 0.1);
+    Hessian hessian(objective, from, 0);
     Vector out;
     double out_b = 0;
-    hessian->times(p, 0.2, out, out_b);
-    hessian->dense(10, 1);
+    hessian.times(p, 0.2, out, out_b);
+    hessian.dense(10, 1);
   }
 };
 
@@ -98,8 +99,9 @@ TEST_CASE("shards that do not fit together") {
   const Matrix wide = Matrix::Ones(20, 5);
   const Gaussians strangers(wide, CovarianceSum());
   other.take = [&](const std::vector<Index>& rows) { return MappedSet::Rows{strangers.some(rows), nullptr}; };
-  const Objective objective = Mapped(other).objective(0.1, 1);
-  CHECK(names("mapped", [&] { objective.hessian(objective.evaluate(Vector::Ones(3), 0))->dense(10, 1); }));
+  const Objective mapped = Mapped(other).objective(0.1, 1);
+  const Engine& objective = mapped.engine();
+  CHECK(names("mapped", [&] { Hessian(objective, objective.evaluate(Vector::Ones(3), 0), 0).dense(10, 1); }));
 }
 
 TEST_CASE("a shard refuses requests that are cut short, go on for too long or make no sense") {

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "engines/engine.hpp"
 #include "engines/sweep.hpp"
-#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
 
@@ -79,23 +79,21 @@ class Histogram {
   Index total() const { return zeros_ + from(0); }
 
   // As a message: levels and their counts.
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
+  template <class Archive>
+  void fields(Archive& archive) {
     std::vector<double> list;
-    if constexpr (std::is_const_v<Self>) {
-      self.each([&](int level, Index count) {
-        list.push_back(level);
-        list.push_back(static_cast<double>(count));
-      });
-      archive(list);
-    } else {
-      archive(list);
-      self = Histogram();
+    each([&](int level, Index count) {
+      list.push_back(level);
+      list.push_back(static_cast<double>(count));
+    });
+    archive(list);
+    if constexpr (Archive::kReads) {
+      *this = Histogram();
       for (std::size_t k = 0; k + 1 < list.size(); k += 2) {
         constexpr double kMany = 0x1p53;
         if (!(list[k] >= 0 && list[k] <= kMost && list[k + 1] >= 0 && list[k + 1] < kMany))
           require(false, "message: counts of no level");
-        self.add(static_cast<int>(list[k]), static_cast<Index>(list[k + 1]));
+        add(static_cast<int>(list[k]), static_cast<Index>(list[k + 1]));
       }
       require(list.size() % 2 == 0, "message: counts of no level");
     }
@@ -114,39 +112,12 @@ class Histogram {
   std::vector<Index> counts_;  // of the levels from low_ on; the last one is not 0
 };
 
-// Whose numbers are remembered where there is room for those of one point.
-struct Slot {
-  PointCache* owner = nullptr;
-};
-
 struct PointCache {
   std::vector<double> mean, variance;     // w·x and wᵀΣw of every sample
   std::vector<double> curvature;          // L″ of every sample, where all are in memory
   std::vector<std::vector<double>> sums;  // Σ c L″Σ_i of each term
   std::vector<double> along_w;            // sums_along_w of an objective, where the samples are elsewhere
   Histogram kappa;                        // how large c L″ is; empty: not counted yet
-  std::shared_ptr<Slot> slot;
-
-  PointCache() = default;
-  PointCache(const PointCache&) = delete;
-  PointCache& operator=(const PointCache&) = delete;
-  ~PointCache() {
-    if (slot && slot->owner == this) slot->owner = nullptr;
-  }
-  // Takes the room of the point that has it.
-  void take(const std::shared_ptr<Slot>& from) {
-    if (!from) return;
-    slot = from;
-    PointCache* const other = from->owner;
-    if (other && other != this) {
-      if (mean.empty()) {
-        mean.swap(other->mean);
-        variance.swap(other->variance);
-      }
-      other->mean = other->variance = {};
-    }
-    from->owner = this;
-  }
 };
 
 // d and s of some samples, and their losses: L, L′ and L″.

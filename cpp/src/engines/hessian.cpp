@@ -10,10 +10,13 @@
 
 namespace svmgsu {
 
-Hessian::Hessian(const Objective& objective, const Evaluation& at)
-    : objective_(objective), cache_(at.cache), w_(at.w), b_(at.b), epsilon_(at.epsilon), sums_(cache_->sums) {}
+Hessian::Hessian(const Engine& objective, const Evaluated& at)
+    : objective_(objective), cache_(at.cache), w_(at.w), b_(at.b), epsilon_(at.epsilon) {
+  objective.require_known(at, "at");
+  sums_ = cache_->sums;
+}
 
-void Hessian::fill(const Evaluation& at) {
+void Hessian::fill(const Evaluated& at) {
   if (cache_->curvature.empty())
     objective_.fill_curvature(at, known(), kappa_);
   else
@@ -21,7 +24,8 @@ void Hessian::fill(const Evaluation& at) {
   for (std::size_t i = 0; i < kappa_.size(); ++i) kappa_[i] *= objective_.targets().weight(static_cast<Index>(i));
 }
 
-Hessian::Hessian(const Objective& objective, const Evaluation& at, double negligible) : Hessian(objective, at) {
+Hessian::Hessian(const Engine& objective, const Evaluated& at, double negligible) : Hessian(objective, at) {
+  require(negligible >= 0 && negligible <= 1, "negligible: must be in [0, 1], got " + to_text(negligible));
   histogram_ = &objective.kappa_histogram(at);
   const int least = histogram_->above(negligible);
   if (objective.source().remote()) {
@@ -33,7 +37,7 @@ Hessian::Hessian(const Objective& objective, const Evaluation& at, double neglig
   }
 }
 
-Hessian::Hessian(const Objective& objective, const Evaluation& at, double cut, Index block) : Hessian(objective, at) {
+Hessian::Hessian(const Engine& objective, const Evaluated& at, double cut, Index block) : Hessian(objective, at) {
   block_ = block;
   fill(at);
   sums_.clear();
@@ -89,20 +93,18 @@ void Hessian::prepare_products() {
   if (prepared_) return;
   prepared_ = true;
   const Source& source = objective_.source();
-  const Gaussians* data = source.whole();
   if (positions_.empty())
     for (std::size_t i = 0; i < kappa_.size(); ++i) positions_.push_back(static_cast<Index>(i));
   if (!source.remote()) numbers_ = numbers_of(positions_);
-  if (data) {
-    for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
-    make_terms(*data, ids_);
-  } else if (!source.remote() && !positions_.empty() && source.has_room(active())) {
+  at_hand_ = source.whole();
+  if (at_hand_) {
+    for (const Index i : positions_) ids_.push_back(at_hand_->ids()[static_cast<std::size_t>(i)]);
+  } else if (!source.remote() && !positions_.empty() && active() <= source.room()) {
     rows_ = source.take(positions_);
-    ids_ = rows_->whole()->ids();
-    make_terms(*rows_->whole(), ids_);
-  } else {
-    make_terms(source.like(), {});
+    at_hand_ = rows_->whole();
+    ids_ = at_hand_->ids();
   }
+  make_terms(at_hand_ ? *at_hand_ : source.like(), ids_);
   const Index n = objective_.features();
   auto sums = static_cast<double>(n);
   for (const auto& term : terms_) sums += static_cast<double>(term.sum_size());
@@ -130,9 +132,8 @@ void Hessian::make_terms(const Gaussians& data, const std::vector<Index>& ids) {
 }
 
 void Hessian::walk(const Source::Use& use) const {
+  if (at_hand_) return use({*at_hand_, ids_, 0});
   const Source& source = objective_.source();
-  if (source.whole()) return use({*source.whole(), ids_, 0});
-  if (rows_) return use({*rows_->whole(), ids_, 0});
   if (positions_.empty()) return use({source.like(), ids_, 0});
   source.some(positions_, cuts_, use);
 }
@@ -167,11 +168,10 @@ void Hessian::sweep_active(const Vector& v, Link link, const Emit* emit, PassSum
   const Source& source = objective_.source();
   const Vector& origin = objective_.origin();
   const double shift = origin.size() ? origin.dot(v) : 0.0;
-  const bool at_hand = source.whole() || rows_;
   sweep<Adds::together>(
       Visit{[&](const Source::Use& use) { walk(use); }, cuts_, source.numbers(), nullptr, objective_.threads(), emit},
       [&](const Piece& piece) {
-        if (!at_hand) make_terms(piece.data, piece.ids);
+        if (!at_hand_) make_terms(piece.data, piece.ids);
         return Forms(*this, piece.data, v);
       },
       [&](Places places, int count, const double* xv, const double* uv, double* coefficient, double* tau, char*,
@@ -236,12 +236,6 @@ void Hessian::times(const Vector& v, double vb, Vector& out, double& out_b) {
 void Hessian::smoothing_derivative(Vector& out, double& out_b) {
   const Vector none = Vector::Zero(w_.size());
   add_up(true, none, 0, out, out_b);
-}
-
-std::shared_ptr<Hessian> Objective::hessian(const Evaluation& at, double negligible) const {
-  require_known(at, "at");
-  require(negligible >= 0 && negligible <= 1, "negligible: must be in [0, 1], got " + to_text(negligible));
-  return std::make_shared<Hessian>(*this, at, negligible);
 }
 
 namespace {
@@ -310,24 +304,6 @@ void Hessian::for_chosen(const Choice& choice, Index chunk, const Source::Use& u
   if (cuts.count > 0) objective_.source().some(choice.position, cuts, use);
 }
 
-void Hessian::outer_rows(const Gaussians& data, Index id, const Choice& choice, std::size_t at, double weight,
-                         double* z, double* u) const {
-  const Index n = data.features();
-  const double root = std::sqrt(weight), sign = root * choice.sign[at];
-  std::fill_n(z, n + 1, 0.0);
-  if (!data.covariance().empty()) std::fill_n(u, n + 1, 0.0);
-  for (const auto& term : data.covariance()) term.kind.add_product(id, term.scale, w_.data(), n, u);
-  data.means().add(Batch{&id, 1}, &sign, z);
-  z[n] = sign;
-  if (objective_.origin().size()) Eigen::Map<EigenVector>(z, n) -= sign * objective_.origin();
-  if (data.covariance().empty()) return;  // u = 0
-  const double along = root * choice.rho[at], rest = std::sqrt(weight * std::abs(choice.gamma[at]));
-  for (Index k = 0; k < n; ++k) {
-    z[k] += along * u[k];
-    u[k] *= rest;
-  }
-}
-
 namespace {
 
 // Rows of factors that some samples have.
@@ -353,49 +329,79 @@ Index copy_factors(const Gaussians& data, Index id, double weight, double* out) 
 
 }  // namespace
 
+// Of `chunk` chosen samples at a time: their rows of RᵀR, which are z = σ(x; 1) + ρ(u; 0) and √|γ| (u; 0), and their
+// factors, each times the root of its weight.
+template <class Use>
+void Hessian::for_outer_rows(const Choice& choice, Index chunk, Use use) const {
+  const Vector& origin = objective_.origin();
+  const Index n = objective_.features();
+  const double share = 1.0 / static_cast<double>(objective_.samples());
+  OuterRows rows;
+  for_chosen(choice, chunk, [&](const Piece& piece) {
+    const Gaussians& data = piece.data;
+    const bool exact = data.covariance().empty();  // then u = 0
+    const Index end = piece.first + static_cast<Index>(piece.ids.size());
+    for (Index first = piece.first; first < end; first += chunk) {
+      const Index size = std::min(chunk, end - first);
+      rows.z.resize(size, n + 1);
+      rows.u.resize(exact ? 0 : size, n + 1);
+      rows.factors.resize(factor_rows(piece, first, size), n);
+      Index next_factor = 0;
+      for (Index i = 0; i < size; ++i) {
+        const auto at = static_cast<std::size_t>(first + i);
+        const Index id = piece.ids[static_cast<std::size_t>(first + i - piece.first)];
+        const double weight = share * choice.weight[at], root = std::sqrt(weight), sign = root * choice.sign[at];
+        double* const z = rows.z.row(i).data();
+        poll();
+        std::fill_n(z, n + 1, 0.0);
+        data.means().add(Batch{&id, 1}, &sign, z);
+        z[n] = sign;
+        if (origin.size()) Eigen::Map<EigenVector>(z, n) -= sign * origin;
+        if (exact) continue;
+        double* const u = rows.u.row(i).data();
+        std::fill_n(u, n + 1, 0.0);
+        for (const auto& term : data.covariance()) term.kind.add_product(id, term.scale, w_.data(), n, u);
+        const double along = root * choice.rho[at], rest = std::sqrt(weight * std::abs(choice.gamma[at]));
+        for (Index k = 0; k < n; ++k) {
+          z[k] += along * u[k];
+          u[k] *= rest;
+        }
+        next_factor += copy_factors(data, id, weight, rows.factors.data() + next_factor * n);
+      }
+      use(static_cast<std::size_t>(first), rows);
+    }
+  });
+}
+
 Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
   const auto& terms = objective_.source().like().covariance();
   const Index n = objective_.features(), width = n + 1;
   const double share = 1.0 / static_cast<double>(objective_.samples());
   Matrix h = Matrix::Zero(width, width);
   h.diagonal().head(n).setConstant(objective_.lambda());
-  bool factors = false;  // some term is known by factors only
   for (std::size_t t = 0; t < terms.size(); ++t)
-    factors |= !terms[t].kind.expand(sums_[t].data(), n, share * terms[t].scale, h.data(), width);
+    terms[t].kind.expand(sums_[t].data(), n, share * terms[t].scale, h.data(), width);
 
   const Choice choice = choose(rows, seed);
   const bool exact = static_cast<Index>(choice.position.size()) == active();
   constexpr Index kChunk = 512;
-  Matrix z, u[2], f;
-  const auto add = [&](const Matrix& a, Index columns, double sign) {
-    kernels::add_gram(a.data(), a.rows(), columns, sign, h.data(), width, objective_.threads());
+  const auto add = [&](const Matrix& a, double sign) {
+    if (a.rows() > 0) kernels::add_gram(a.data(), a.rows(), a.cols(), sign, h.data(), width, objective_.threads());
   };
-  for_chosen(choice, kChunk, [&](const Piece& piece) {
-    const Index end = piece.first + static_cast<Index>(piece.ids.size());
-    for (Index first = piece.first; first < end; first += kChunk) {
-      const Index size = std::min(kChunk, end - first);
-      bool concave = false;  // whether some γ < 0
-      for (Index at = first; at < first + size; ++at) concave |= choice.gamma[static_cast<std::size_t>(at)] < 0;
-      z.resize(size, width);
-      u[0].resize(terms.empty() ? 0 : size, width);
-      u[1].setZero(exact && concave && !terms.empty() ? size : 0, width);
-      f.resize(factors ? factor_rows(piece, first, size) : 0, n);
-      Index f_row = 0;
-      for (Index i = 0; i < size; ++i) {
-        const auto at = static_cast<std::size_t>(first + i);
-        const Index id = piece.ids[static_cast<std::size_t>(first + i - piece.first)];
-        const double weight = share * choice.weight[at];
-        poll();
-        outer_rows(piece.data, id, choice, at, weight, z.row(i).data(), terms.empty() ? nullptr : u[0].row(i).data());
-        if (u[1].rows() > 0 && choice.gamma[at] < 0) u[1].row(i).swap(u[0].row(i));
-        if (factors) f_row += copy_factors(piece.data, id, weight, f.data() + f_row * n);
-      }
-      add(z, width, 1.0);
-      if (f.rows() > 0) add(f, n, 1.0);
-      // Left out of an estimate: Σ and γuuᵀ would no longer be of the same samples, and H not positive.
-      if (exact && u[0].rows() > 0) add(u[0], width, -1.0);
-      if (u[1].rows() > 0) add(u[1], width, 1.0);
+  Matrix concave;  // rows with γ < 0
+  for_outer_rows(choice, kChunk, [&](std::size_t first, OuterRows& of) {
+    add(of.z, 1.0);
+    add(of.factors, 1.0);
+    // Left out of an estimate: Σ and γuuᵀ would no longer be of the same samples, and H not positive.
+    if (!exact) return;
+    concave.resize(0, width);
+    for (Index i = 0; i < of.u.rows(); ++i) {
+      if (choice.gamma[first + static_cast<std::size_t>(i)] >= 0) continue;
+      if (concave.rows() == 0) concave.setZero(of.u.rows(), width);
+      concave.row(i).swap(of.u.row(i));
     }
+    add(of.u, -1.0);
+    add(concave, 1.0);
   });
   return h;
 }
@@ -458,29 +464,19 @@ Hessian::Sketch Hessian::sketch(Index rows, std::uint64_t seed) const {
 
   const Choice choice = choose(rows, seed);
   constexpr Index kChunk = 64;
-  Vector u(n + 1);
-  Matrix f;
   Index next = 0;
   result.rows.setZero(static_cast<Index>(choice.position.size()), n + 1);
-  for_chosen(choice, kChunk, [&](const Piece& piece) {
-    const Index more = factor_rows(piece, piece.first, static_cast<Index>(piece.ids.size()));
+  for_outer_rows(choice, kChunk, [&](std::size_t, const OuterRows& of) {
+    const Index more = of.factors.rows();
     if (more > 0) {
-      const Index had = result.rows.rows();
-      Matrix longer = Matrix::Zero(had + more, n + 1);
-      longer.topRows(had) = result.rows;
+      Matrix longer = Matrix::Zero(result.rows.rows() + more, n + 1);
+      longer.topRows(result.rows.rows()) = result.rows;
       result.rows = std::move(longer);
     }
-    for (std::size_t i = 0; i < piece.ids.size(); ++i) {
-      const std::size_t at = i + static_cast<std::size_t>(piece.first);
-      const double weight = share * choice.weight[at];
-      poll();
-      outer_rows(piece.data, piece.ids[i], choice, at, weight, result.rows.row(next++).data(), u.data());
-      f.resize(factor_rows(piece, static_cast<Index>(at), 1), n);
-      if (f.rows() == 0) continue;
-      copy_factors(piece.data, piece.ids[i], weight, f.data());
-      result.rows.block(next, 0, f.rows(), n) = f;
-      next += f.rows();
-    }
+    result.rows.middleRows(next, of.z.rows()) = of.z;
+    next += of.z.rows();
+    result.rows.block(next, 0, more, n) = of.factors;
+    next += more;
   });
   return result;
 }

@@ -23,9 +23,10 @@ class Hessian {
     std::vector<double> weight;
   };
 
-  Hessian(const Objective& objective, const Evaluation& at, double negligible);
+  // Samples with L″ below `negligible` times the largest are left out.
+  Hessian(const Engine& objective, const Evaluated& at, double negligible);
   // Of the samples with κ from `cut` on, in blocks of at most `block`: a part of other data's.
-  Hessian(const Objective& objective, const Evaluation& at, double cut, Index block);
+  Hessian(const Engine& objective, const Evaluated& at, double cut, Index block);
 
   // What a product, or the smoothing's derivative, sums up; groups go to `emit` as in a pass.
   void sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, PassSums& total);
@@ -51,8 +52,8 @@ class Hessian {
 
  private:
   class Forms;
-  Hessian(const Objective& objective, const Evaluation& at);
-  void fill(const Evaluation& at);
+  Hessian(const Engine& objective, const Evaluated& at);
+  void fill(const Evaluated& at);
   void leave_out(double cut);
   // Adds up over the active samples: coefficients (of x, and τ of Σw beside κ of Σv) come from `link`.
   template <class Link>
@@ -65,14 +66,16 @@ class Hessian {
   Choice choose(Index rows, std::uint64_t seed) const;
   // The chosen samples, in pieces that begin at multiples of `chunk`.
   void for_chosen(const Choice& choice, Index chunk, const Source::Use& use) const;
-  // Rows of RᵀR for a chosen sample (row `id` of the data), weighted: z = σ(x; 1) + ρ(u; 0) to `z`, √|γ| u to `u`.
-  void outer_rows(const Gaussians& data, Index id, const Choice& choice, std::size_t at, double weight, double* z,
-                  double* u) const;
+  struct OuterRows {
+    Matrix z, u, factors;
+  };
+  template <class Use>
+  void for_outer_rows(const Choice& choice, Index chunk, Use use) const;
   Index position(std::size_t place) const { return positions_.empty() ? static_cast<Index>(place) : positions_[place]; }
 
   const PointCache& known() const { return objective_.complete(*cache_, w_); }
 
-  const Objective& objective_;
+  const Engine& objective_;
   std::shared_ptr<PointCache> cache_;
   Vector w_;
   double b_, epsilon_, cut_ = 0;
@@ -85,7 +88,8 @@ class Hessian {
   bool prepared_ = false;
   Numbers numbers_;
   Cuts cuts_;
-  std::shared_ptr<const Source> rows_;  // the active samples, or null where there is no room for them
+  const Gaussians* at_hand_ = nullptr;  // has the active samples; null where there is no room for them
+  std::shared_ptr<const Source> rows_;  // and owns it, unless all samples are in memory
   std::vector<Index> ids_;              // their rows in it
   std::vector<Curvature> terms_;
   const Histogram* histogram_ = nullptr;  // of κ of all samples, where there is a choice to be made

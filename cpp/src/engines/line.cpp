@@ -4,17 +4,21 @@
 #include <limits>
 
 #include "engines/requests.hpp"
+#include "engines/rounding.hpp"
 
 namespace svmgsu {
 
-Line::Line(const Objective& objective, const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
+Line::Line(const Engine& objective, const Evaluated& from, const Evaluated& there, const Vector& p, double p_b,
            double epsilon)
     : objective_(objective), from_(from), there_(there), p_(p), p_b_(p_b), epsilon_(epsilon) {
+  objective.require_known(from, "from");
+  objective.require_known(there, "there");
+  objective.require_point(p, "p");
   const Source& source = objective.source();
   // Shards read for themselves, when they are asked for the first value.
   if (source.remote())
-    has_read_ = p.size() > 0 && !source.like().covariance().empty();
-  else if (p.size() > 0)
+    has_read_ = !source.like().covariance().empty();
+  else
     read_step();
 }
 
@@ -42,7 +46,7 @@ void Line::read_step() {
 }
 
 Line::Value Line::at(double t, double beta) const {
-  const auto point = [](const Evaluation& e) { return Point{e.w, e.b, e.epsilon}; };
+  const auto point = [](const Evaluated& e) { return Point{e.w, e.b, e.epsilon}; };
   const Source& source = objective_.source();
   const std::array<double, kNumbers> total = total_of<kNumbers>(
       source.remote()
@@ -104,7 +108,7 @@ void Line::add(Index first, int count, double t, double beta, std::array<double,
 }
 
 // Sums of the curvatures along w and along w and b, whose forms are w·x and wᵀΣw themselves.
-std::vector<double> Objective::sums_along_w(const Evaluation& at) const {
+std::vector<double> Engine::sums_along_w(const Evaluated& at) const {
   const PointCache& here = cached(at);
   return group_sums<kAlongW>(cuts(), threads(), [&](Index first, int count, std::array<double, kAlongW>& part) {
     const Targets::View of(targets(), first, count);
@@ -124,24 +128,11 @@ std::vector<double> Objective::sums_along_w(const Evaluation& at) const {
   });
 }
 
-Objective::AlongW Objective::along_w(const Evaluation& at) const {
+Engine::AlongW Engine::along_w(const Evaluated& at) const {
   require_known(at, "at");
   const auto total = total_of<kAlongW>(source_->remote() ? at.cache->along_w : sums_along_w(at));
   const double share = 1.0 / static_cast<double>(samples());
   return {lambda_ * at.w.squaredNorm() + share * total[0], share * total[1]};
-}
-
-Line Objective::line(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
-                     double epsilon) const {
-  require_known(from, "from");
-  require_known(there, "there");
-  require_point(p, "p");
-  return Line(*this, from, there, p, p_b, epsilon);
-}
-
-Line Objective::line_at(const Evaluation& at, double epsilon) const {
-  require_known(at, "at");
-  return Line(*this, at, at, Vector(), 0.0, epsilon);
 }
 
 namespace {
@@ -179,7 +170,7 @@ void widen(double& low, double& high, F f) {
 }  // namespace
 
 // `at` has b = 0.
-double Objective::best_intercept(const Evaluation& at, double start) const {
+double Engine::best_intercept(const Evaluated& at, double start) const {
   const PointCache& known = cached(at);
   double low = std::numeric_limits<double>::infinity(), high = -low, mass[2];
   for (Index i = 0; i < samples(); ++i) {
@@ -192,7 +183,7 @@ double Objective::best_intercept(const Evaluation& at, double start) const {
   targets().masses(mass);
   if (task() == Task::classification && mass[0] == 0) return high;  // nothing pulls back
   if (task() == Task::classification && mass[1] == 0) return low;
-  const Line line = line_at(at, 0.0);
+  const Line line(*this, at, 0.0);
   const auto f = [&](double b, double* slope) {
     const auto sum = total_of<Line::kNumbers>(line.sums(0, b));
     *slope = -sum[5];
@@ -203,22 +194,23 @@ double Objective::best_intercept(const Evaluation& at, double start) const {
   return falling_root(low, high, start, f, [&](double x, double y) { return value(x) <= value(y); });
 }
 
-double Objective::best_intercept(const Vector& w, double start) const { return best_intercept(at_zero(w), start); }
+double Engine::best_intercept(const Vector& w, double start) const { return best_intercept(at_zero(w), start); }
 
-double Objective::value(const Vector& w, double b, double epsilon) const {
-  return line_at(at_zero(w), epsilon).at(0, b).value;
+double Engine::value(const Vector& w, double b, double epsilon) const {
+  const Evaluated at = at_zero(w);
+  return Line(*this, at, epsilon).at(0, b).value;
 }
 
-Evaluation Objective::at_zero(const Vector& w) const {
+Evaluated Engine::at_zero(const Vector& w) const {
   require_point(w);
-  Evaluation at;
+  Evaluated at;
   at.w = w;
   at.cache = std::make_shared<PointCache>();
   return at;
 }
 
 // At w = 0 labels leave two residuals, 1 − b and 1 + b. Where the loss has a kink (hinge: b = ±1) it is met exactly.
-Objective::Trivial Objective::trivial_of_labels() const {
+Engine::Trivial Engine::trivial_of_labels() const {
   double mass[2];
   targets().masses(mass);
   const auto slopes = [&](double b, double* loss_of, double* slope_of, double* curvature_of) {
@@ -249,12 +241,17 @@ Objective::Trivial Objective::trivial_of_labels() const {
   return result;
 }
 
-Objective::Trivial Objective::trivial() const {
-  if (task() == Task::classification) return trivial_of_labels();
-  const Evaluation zero = at_zero(Vector::Zero(features()));
+Engine::Trivial Engine::trivial() const {
+  Trivial result = task() == Task::classification ? trivial_of_labels() : trivial_of_values();
+  result.above = rounding_of_sum(samples()) * result.value;
+  return result;
+}
+
+Engine::Trivial Engine::trivial_of_values() const {
+  const Evaluated zero = at_zero(Vector::Zero(features()));
   zero.cache->mean.assign(static_cast<std::size_t>(samples()), 0.0);
   zero.cache->variance = zero.cache->mean;
-  const Line line(*this, zero, zero, Vector(), 0.0, 0.0);
+  const Line line(*this, zero, 0.0);
   Trivial result;
   result.b = intercept() ? best_intercept(zero, centre_) : 0.0;
   // The targets are here even where the samples are not.

@@ -15,10 +15,14 @@ class Line {
   };
   static constexpr std::size_t kNumbers = 6;  // of these, for each group
 
-  // Of a step p from one evaluated point to another, or, where p is of no length, with p = 0. `from` and `there` must
-  // outlive it.
-  Line(const Objective& objective, const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
+  // Of a step p from one evaluated point to another, w + p. Both must outlive it.
+  Line(const Engine& objective, const Evaluated& from, const Evaluated& there, const Vector& p, double p_b,
        double epsilon);
+  // At a point, without moving w.
+  Line(const Engine& objective, const Evaluated& at, double epsilon)
+      : objective_(objective), from_(at), there_(at), p_b_(0), epsilon_(epsilon) {
+    objective.require_known(at, "at");
+  }
 
   Value at(double t, double beta) const;
   // Whether it took another reading of the data.
@@ -30,9 +34,9 @@ class Line {
   void read_step();
   void add(Index first, int count, double t, double beta, std::array<double, kNumbers>& part) const;
 
-  const Objective& objective_;
-  const Evaluation &from_, &there_;
-  Vector p_;
+  const Engine& objective_;
+  const Evaluated &from_, &there_;
+  Vector p_;  // of no length: 0
   double p_b_, epsilon_;
   bool has_read_ = false;
   std::vector<double> mean_, cross_, square_;  // of a step: x·p, wᵀΣp and pᵀΣp of every sample

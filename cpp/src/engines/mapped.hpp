@@ -48,6 +48,8 @@ struct MappedSet {
   std::function<Rows(std::size_t place)> make;
 };
 
+class Source;
+
 class Mapped {
  public:
   explicit Mapped(MappedSet set);

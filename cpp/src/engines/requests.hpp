@@ -22,10 +22,9 @@ struct Context {
   bool single = true;
   std::string loss;
 
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.origin, self.seen_from, self.centre, self.numbers, self.parameter, self.block, self.per_group,
-            self.single, self.loss);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(origin, seen_from, centre, numbers, parameter, block, per_group, single, loss);
   }
 };
 
@@ -34,9 +33,9 @@ struct Point {
   Vector w;
   double b = 0, epsilon = 0;
 
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.w, self.b, self.epsilon);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(w, b, epsilon);
   }
 };
 
@@ -46,9 +45,9 @@ struct PassRequest {
   Point at;
   bool columns = false;  // whether the squares of the columns are summed as well
 
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.at, self.columns);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(at, columns);
   }
 };
 
@@ -62,9 +61,9 @@ struct ProductRequest {
   Vector v;
   double vb = 0;
 
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.at, self.cut, self.smoothing, self.block, self.v, self.vb);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(at, cut, smoothing, block, v, vb);
   }
 };
 
@@ -74,9 +73,9 @@ struct LineRequest {
   Vector p;
   double p_b = 0, epsilon = 0, t = 0, beta = 0;
 
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.from, self.there, self.p, self.p_b, self.epsilon, self.t, self.beta);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(from, there, p, p_b, epsilon, t, beta);
   }
 };
 
@@ -87,9 +86,9 @@ struct DrawRequest {
   std::uint64_t seed = 0;
   Index first = 0;  // where the shard begins among all samples
 
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.at, self.cut, self.tau, self.seed, self.first);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(at, cut, tau, seed, first);
   }
 };
 
@@ -101,51 +100,51 @@ struct Response {
   std::vector<double> numbers;
   std::vector<PassSums> groups;
 
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.kappa, self.numbers, self.groups);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(kappa, numbers, groups);
   }
 };
 
 // Bytes of numbers and lists of numbers, one after another, in this machine's byte order.
 class MessageWriter {
  public:
+  static constexpr bool kReads = false;
   template <class... T>
-  void operator()(const T&... values) {
+  void operator()(T&... values) {
     (put(values), ...);
   }
   std::string bytes;
 
  private:
   void put_raw(const void* from, std::size_t size) { bytes.append(static_cast<const char*>(from), size); }
-  void put_size(std::size_t size) { put(static_cast<std::uint64_t>(size)); }
+  void put_size(std::uint64_t size) { put(size); }
   template <class List>
   void put_list(const List& values) {
-    put_size(static_cast<std::size_t>(values.size()));
+    put_size(static_cast<std::uint64_t>(values.size()));
     put_raw(values.data(), static_cast<std::size_t>(values.size()) * sizeof(*values.data()));
   }
-  void put(const Vector& values) { put_list(values); }
-  void put(const std::string& text) { put_list(text); }
-  void put(const std::vector<double>& values) { put_list(values); }
+  void put(Vector& values) { put_list(values); }
+  void put(std::string& text) { put_list(text); }
+  void put(std::vector<double>& values) { put_list(values); }
   template <class T>
-  void put(const std::vector<T>& values) {
+  void put(std::vector<T>& values) {
     put_size(values.size());
-    for (const T& value : values) put(value);
+    for (T& value : values) put(value);
   }
   template <class T>
-  void put(const T& value) {
-    if constexpr (std::is_same_v<T, bool>)
-      put(static_cast<double>(value));
-    else if constexpr (std::is_arithmetic_v<T>)
+  void put(T& value) {
+    if constexpr (std::is_arithmetic_v<T>)
       put_raw(&value, sizeof value);
     else
-      T::fields(value, *this);
+      value.fields(*this);
   }
 };
 
 // Reads what a MessageWriter wrote, and refuses bytes that end too early or go on for too long.
 class MessageReader {
  public:
+  static constexpr bool kReads = true;
   explicit MessageReader(const std::string& bytes) : bytes_(bytes) {}
   template <class... T>
   void operator()(T&... values) {
@@ -192,15 +191,12 @@ class MessageReader {
   }
   template <class T>
   void get(T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      double number = 0;
-      get(number);
-      value = number != 0;
-    } else if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (std::is_same_v<T, bool>)
+      value = *take(1) != 0;
+    else if constexpr (std::is_arithmetic_v<T>)
       std::memcpy(&value, take(sizeof value), sizeof value);
-    } else {
-      T::fields(value, *this);
-    }
+    else
+      value.fields(*this);
   }
 
   const std::string& bytes_;

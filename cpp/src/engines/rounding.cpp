@@ -17,6 +17,8 @@ double total_depth(const Cuts& cuts) { return static_cast<double>(cuts.block + c
 
 }  // namespace
 
+double rounding_of_sum(Index terms) { return growth(static_cast<double>(terms)) + kLoss * kUnit; }
+
 void Columns::look(const Gaussians& data, Batch batch, const double* weight, Vector& sum) {
   const Index n = data.features();
   if (sum.size() == 0) sum.setZero(n);

@@ -4,10 +4,13 @@
 #include <atomic>
 #include <mutex>
 
+#include "engines/engine.hpp"
 #include "engines/sweep.hpp"
-#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
+
+// The error of a sum of so many losses, in units of the sum.
+double rounding_of_sum(Index terms);
 
 // Of the data alone: √((1/ℓ) Σ c x²) of each feature, with the factors of low-rank covariances and with what is taken
 // off every x; and the same of the targets. The first pass looks at them while it has the samples at hand.

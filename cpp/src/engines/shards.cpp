@@ -17,15 +17,15 @@ constexpr Index kMostRows = Index{1} << 31;     // of a block, and blocks of a g
 constexpr Index kMostSamples = Index{1} << 53;  // in all places: positions are sent as floating-point numbers
 
 template <class... Parts>
-std::string bytes_of(const Parts&... parts) {
+std::string bytes_of(Parts&&... parts) {
   MessageWriter out;
   out(parts...);
   return std::move(out.bytes);
 }
 
-std::string bytes_of_request(const Context& context, const Request& request) {
-  return std::visit([&](const auto& of) { return bytes_of(context, static_cast<std::uint64_t>(request.index()), of); },
-                    request);
+std::string bytes_of_request(Context& context, Request& request) {
+  std::uint64_t kind = request.index();
+  return std::visit([&](auto& of) { return bytes_of(context, kind, of); }, request);
 }
 
 template <std::size_t kKind = 0>
@@ -41,11 +41,6 @@ Request parse_request(std::uint64_t kind, MessageReader& in) {
   }
 }
 
-Cuts cuts_for(const Gaussians& like, double numbers, Index count) {
-  const double sums = 2 * like.sum_size();
-  return Cuts(count, block_size(like, numbers, count, sums), sums);
-}
-
 }  // namespace
 
 class MappedSource final : public Source {
@@ -58,7 +53,8 @@ class MappedSource final : public Source {
   double numbers() const override { return set_->numbers; }
   double rank() const override { return set_->rank; }
   bool remote() const override { return set_->ask != nullptr; }
-  bool has_room(Index rows) const override { return rows <= largest() / 2; }
+  // Half of what a shard has.
+  Index room() const override { return *std::max_element(set_->sizes.begin(), set_->sizes.end()) / 2; }
   std::shared_ptr<const Source> moved(const Vector& at) const override {
     return std::make_shared<MappedSource>(*this, at);
   }
@@ -74,12 +70,6 @@ class MappedSource final : public Source {
       first += set_->sizes[k];
     }
   }
-  void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const override {
-    for_pieces(positions, cuts, largest(), [&](const std::vector<Index>& rows, Index first) {
-      const std::shared_ptr<const Source> piece = take(rows);
-      use({*piece->whole(), piece->whole()->ids(), first});
-    });
-  }
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override {
     MappedSet::Rows rows = set_->take(positions);
     require_like(rows.data, static_cast<Index>(positions.size()));
@@ -88,12 +78,12 @@ class MappedSource final : public Source {
     return std::make_shared<MemorySource>(found->whole()->seen_from(at_), found, numbers());
   }
 
-  Response ask(const Objective& of, Request request) const override {
-    const Context context{of.origin(),           at_,
-                          of.centre(),           numbers(),
-                          of.loss().parameter(), of.cuts().block,
-                          of.cuts().per_group,   of.cuts().single,
-                          of.loss().name()};
+  Response ask(const Engine& of, Request request) const override {
+    Context context{of.origin(),           at_,
+                    of.centre(),           numbers(),
+                    of.loss().parameter(), of.cuts().block,
+                    of.cuts().per_group,   of.cuts().single,
+                    of.loss().name()};
     std::vector<std::string> requests;
     if (DrawRequest* const draw = std::get_if<DrawRequest>(&request)) {
       for (const Index size : set_->sizes) {
@@ -124,8 +114,6 @@ class MappedSource final : public Source {
   }
 
  private:
-  Index largest() const { return *std::max_element(set_->sizes.begin(), set_->sizes.end()); }
-
   // Refuses samples of other features or covariances than all have, and more or fewer than were asked for.
   void require_like(const Gaussians& rows, Index count) const {
     const Gaussians& like = set_->like.data;
@@ -139,13 +127,13 @@ class MappedSource final : public Source {
   }
 
   // Refuses a response with more or fewer numbers than the samples `first` .. `first` + `size` have.
-  static void require_part(const Objective& of, const Request& request, const Response& part, Index first, Index size) {
+  static void require_part(const Engine& of, const Request& request, const Response& part, Index first, Index size) {
     const Index rows = of.cuts().block * of.cuts().per_group;
     const auto groups = static_cast<std::size_t>((size + rows - 1) / rows);
     bool holds = true;
     if (std::holds_alternative<PassRequest>(request))
-      holds = part.groups.size() == groups && part.numbers.size() == Objective::kAlongW * groups &&
-              part.kappa.total() == size;
+      holds =
+          part.groups.size() == groups && part.numbers.size() == Engine::kAlongW * groups && part.kappa.total() == size;
     if (std::holds_alternative<LineRequest>(request)) holds = part.numbers.size() == Line::kNumbers * groups;
     if (std::holds_alternative<DrawRequest>(request)) {
       // Five numbers of each sample, of which the first is its position: those rise.
@@ -167,7 +155,7 @@ class MappedSource final : public Source {
 Index Mapped::group_rows(const Gaussians& like, double numbers, Index samples) {
   require(numbers > 0 && std::isfinite(numbers), "numbers: must be > 0 and finite, got " + to_text(numbers));
   require(samples > 0, "samples: must be > 0, got " + std::to_string(samples));
-  const Cuts cuts = cuts_for(like, numbers, samples);
+  const Cuts cuts = pass_cuts(like, numbers, samples);
   return cuts.single ? samples : cuts.block * cuts.per_group;
 }
 
@@ -191,7 +179,7 @@ Mapped::Mapped(MappedSet set) : targets_(set.targets) {
 }
 
 Objective Mapped::objective(double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss) const {
-  return Objective(source_, targets_, lambda, threads, intercept, std::move(loss), false);
+  return Objective(std::make_shared<Engine>(source_, targets_, lambda, threads, intercept, std::move(loss)));
 }
 Index Mapped::samples() const { return targets_->samples(); }
 Index Mapped::features() const { return source_->like().features(); }
@@ -199,14 +187,14 @@ Index Mapped::features() const { return source_->like().features(); }
 // The objective of a worker's samples in the last request's context, and what is cached of the last points.
 struct ShardWorker::State {
   struct Known {
-    Evaluation at;
+    Evaluated at;
     double cut = 0;
     Index block = 0;
     std::unique_ptr<Hessian> hessian;
   };
   // The last step along which J was asked for.
   struct Step {
-    Evaluation from, there;
+    Evaluated from, there;
     Vector p;
     double p_b = 0, epsilon = 0;
     std::unique_ptr<Line> line;
@@ -215,11 +203,11 @@ struct ShardWorker::State {
   std::shared_ptr<const Targets> targets;
   int threads;
   std::string context;
-  std::unique_ptr<Objective> objective;
+  std::unique_ptr<Engine> objective;
   std::list<Known> points;  // the last one at the end
   Step step;
 
-  void enter(const Context& c) {
+  void enter(Context& c) {
     std::string text = bytes_of(c);
     if (objective && text == context) return;
     for (const Vector* at : {&c.origin, &c.seen_from})
@@ -230,8 +218,8 @@ struct ShardWorker::State {
     points.clear();
     step = Step();
     const Gaussians seen = c.seen_from.size() == 0 ? *data : data->seen_from(c.seen_from);
-    objective = std::make_unique<Objective>(std::make_shared<MemorySource>(seen, data, c.numbers), targets, 1.0,
-                                            threads, true, make_loss(c.loss, c.parameter), false);
+    objective = std::make_unique<Engine>(std::make_shared<MemorySource>(seen, data, c.numbers), targets, 1.0, threads,
+                                         true, make_loss(c.loss, c.parameter));
     Cuts cuts;
     cuts.count = data->samples();
     cuts.block = c.block;
@@ -244,14 +232,14 @@ struct ShardWorker::State {
 
   void require_features(const Vector& v) const { require(v.size() == data->features(), "message: of other features"); }
   static void require_block(Index block) { require(block >= 0 && block <= kMostRows, "message: it makes no sense"); }
-  static bool same(const Evaluation& a, const Evaluation& b) {
+  static bool same(const Evaluated& a, const Evaluated& b) {
     return a.b == b.b && a.epsilon == b.epsilon && a.w == b.w;
   }
 
   // The point, as it was left or with w·x and wᵀΣw to be computed when they are wanted.
   Known& known(const Point& point) {
     require_features(point.w);
-    Evaluation wanted;
+    Evaluated wanted;
     wanted.w = point.w;
     wanted.b = point.b;
     wanted.epsilon = point.epsilon;
@@ -297,11 +285,11 @@ struct ShardWorker::State {
     return response;
   }
   Response respond(const LineRequest& request) {
-    const Evaluation from = known(request.from).at,
-                     there = known(request.there).at;  // the last two are both cached
+    const Evaluated from = known(request.from).at,
+                    there = known(request.there).at;  // the last two are both cached
     Response response;
     if (request.p.size() == 0) {
-      response.numbers = objective->line_at(from, request.epsilon).sums(0, request.beta);
+      response.numbers = Line(*objective, from, request.epsilon).sums(0, request.beta);
       return response;
     }
     require_features(request.p);

@@ -62,9 +62,10 @@ class ShiftedSource final : public Source {
   const Gaussians& like() const override { return like_; }
   double numbers() const override { return of_->numbers(); }
   double rank() const override { return of_->rank(); }
-  void all(const Cuts& cuts, const Use& use) const override { of_->all(cuts, shifted(use)); }
-  void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const override {
-    of_->some(positions, cuts, shifted(use));
+  Index room() const override { return of_->room(); }
+  void all(const Cuts& cuts, const Use& use) const override {
+    of_->all(cuts,
+             [&](const Piece& piece) { use({piece.data.seen_from(at_), piece.ids, piece.first, piece.prepare}); });
   }
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override {
     const std::shared_ptr<const Source> taken = of_->take(positions);
@@ -72,11 +73,6 @@ class ShiftedSource final : public Source {
   }
 
  private:
-  Use shifted(const Use& use) const {
-    return
-        [this, &use](const Piece& piece) { use({piece.data.seen_from(at_), piece.ids, piece.first, piece.prepare}); };
-  }
-
   std::shared_ptr<const Source> of_;
   Gaussians like_;
   Vector at_;
@@ -101,6 +97,24 @@ Centre centre_of(const Gaussians& data) {
 
 }  // namespace
 
+void Source::some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const {
+  if (const Gaussians* const data = whole()) {
+    std::vector<Index> ids;
+    ids.reserve(positions.size());
+    for (const Index i : positions) ids.push_back(data->ids()[static_cast<std::size_t>(i)]);
+    return use({*data, ids, 0});
+  }
+  for (Index k = 0; k < cuts.blocks;) {  // whole blocks, one at least
+    const Index first = cuts.first(k);
+    Index end = k + 1;
+    while (end < cuts.blocks && cuts.end(end) - first <= room()) ++end;
+    const auto piece = take({positions.begin() + first, positions.begin() + cuts.end(end - 1)});
+    use({*piece->whole(), piece->whole()->ids(), first});
+    poll();
+    k = end;
+  }
+}
+
 Centre centre_of(const Source& source) {
   if (source.whole()) return centre_of(*source.whole());
   std::vector<Index> rows;
@@ -115,6 +129,6 @@ std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& sou
   return std::make_shared<ShiftedSource>(source, at);
 }
 
-Response Source::ask(const Objective&, Request) const { throw InvalidArgument("source: the samples are here"); }
+Response Source::ask(const Engine&, Request) const { throw InvalidArgument("source: the samples are here"); }
 
 }  // namespace svmgsu

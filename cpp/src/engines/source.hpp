@@ -94,18 +94,10 @@ struct Cuts {
   }
 };
 
-// use(positions, first) for pieces of whole blocks, each of at most `most` positions unless one block has more; `first`
-// is the place of a piece among all positions.
-template <class Use>
-void for_pieces(const std::vector<Index>& positions, const Cuts& cuts, Index most, Use use) {
-  for (Index k = 0; k < cuts.blocks;) {
-    const Index first = cuts.first(k);
-    Index end = k + 1;
-    while (end < cuts.blocks && cuts.end(end) - first <= most) ++end;
-    use(std::vector<Index>(positions.begin() + first, positions.begin() + cuts.end(end - 1)), first);
-    poll();
-    k = end;
-  }
+// Of a pass that sums up `count` such samples, each side for itself.
+inline Cuts pass_cuts(const Gaussians& like, double numbers, Index count) {
+  const double sums = 2 * like.sum_size();
+  return Cuts(count, block_size(like, numbers, count, sums), sums);
 }
 
 // Samples `first`, `first` + 1, ... of those that a walk is about: rows ids[0], ids[1], ... of these arrays.
@@ -117,7 +109,7 @@ struct Piece {
   const std::function<void(Index at, Index count)>* prepare = nullptr;
 };
 
-class Objective;
+class Engine;
 struct PassRequest;
 struct ProductRequest;
 struct LineRequest;
@@ -141,16 +133,16 @@ class Source {
   // Whether they are elsewhere, so that a pass is a request.
   virtual bool remote() const { return false; }
   // The sum of the responses to a request of an objective of these samples. Not where they are here.
-  virtual Response ask(const Objective& of, Request request) const;
+  virtual Response ask(const Engine& of, Request request) const;
   // The same as seen from a point, where they are elsewhere.
   virtual std::shared_ptr<const Source> moved(const Vector& /*at*/) const { return nullptr; }
-  // Whether there is room for so many more of them in memory.
-  virtual bool has_room(Index /*rows*/) const { return true; }
+  // For how many more of them there is room in memory.
+  virtual Index room() const { return samples(); }
 
   // All samples in their order, in pieces of whole blocks.
   virtual void all(const Cuts& cuts, const Use& use) const = 0;
-  // Some of them, by increasing positions, whose blocks are the cuts.
-  virtual void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const = 0;
+  // Some of them, by increasing positions, whose blocks are the cuts: in pieces for which there is room.
+  void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const;
   // Some of them, in memory.
   virtual std::shared_ptr<const Source> take(const std::vector<Index>& positions) const = 0;
 };
@@ -167,12 +159,6 @@ class MemorySource final : public Source {
   double rank() const override { return data_.mean_rank(); }
   const Gaussians* whole() const override { return &data_; }
   void all(const Cuts&, const Use& use) const override { use({data_, data_.ids(), 0}); }
-  void some(const std::vector<Index>& positions, const Cuts&, const Use& use) const override {
-    std::vector<Index> ids;
-    ids.reserve(positions.size());
-    for (const Index i : positions) ids.push_back(data_.ids()[static_cast<std::size_t>(i)]);
-    use({data_, ids, 0});
-  }
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override {
     return std::make_shared<MemorySource>(data_.some(positions), owner_);
   }

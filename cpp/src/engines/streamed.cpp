@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "engines/engine.hpp"
 #include "engines/source.hpp"
 #include "solvers/choices.hpp"
 #include "support/parallel.hpp"
@@ -196,9 +197,8 @@ class StreamedSource final : public Source {
   const Gaussians& like() const override { return *like_; }
   double numbers() const override { return like_->numbers_per_sample(); }
   double rank() const override { return like_->mean_rank(); }
-  bool has_room(Index rows) const override { return rows * row_bytes_ <= spare_; }
+  Index room() const override { return spare_ / row_bytes_; }
   void all(const Cuts& cuts, const Use& use) const override;
-  void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const override;
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override;
 
   std::int64_t row_bytes() const { return row_bytes_; }
@@ -316,14 +316,6 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   checked_ = true;
 }
 
-void StreamedSource::some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const {
-  const Index most = std::max<Index>(1, spare_ / std::max<std::int64_t>(1, row_bytes_));
-  for_pieces(positions, cuts, most, [&](const std::vector<Index>& rows, Index first) {
-    const std::shared_ptr<const Source> piece = take(rows);
-    use({*piece->whole(), piece->whole()->ids(), first});
-  });
-}
-
 std::shared_ptr<const Source> StreamedSource::take(const std::vector<Index>& positions) const {
   require_unchanged();
   const auto owned = std::make_shared<std::vector<Bytes>>();
@@ -344,11 +336,10 @@ namespace {
 
 constexpr std::int64_t kLargestWindow = std::int64_t{32} << 20;  // bytes: no disk reads faster in larger ones
 constexpr std::int64_t kSmallestWindow = std::int64_t{64} << 10;
-constexpr std::int64_t kFairWindow = std::int64_t{8} << 20;  // for which a second point is not remembered
-constexpr Index kChosen = 3;                                 // windows' worth of chosen rows
-constexpr std::int64_t kPoint = 16;                          // bytes per sample that are kept of a point: w·x and wᵀΣw
-constexpr std::int64_t kEstimate = 8;                        // and while the Hessian is estimated: κ
-constexpr std::int64_t kMatrices = 4;                        // of features × features at a time
+constexpr Index kChosen = 3;           // windows' worth of chosen rows
+constexpr std::int64_t kState = 32;    // bytes per sample that are kept of two points: w·x and wᵀΣw
+constexpr std::int64_t kEstimate = 8;  // and while the Hessian is estimated: κ
+constexpr std::int64_t kMatrices = 4;  // of features × features at a time
 
 // What is wanted beside the windows and the state of each sample.
 std::int64_t for_solver(const StreamedSource& source, double sums, int threads) {
@@ -372,17 +363,14 @@ Streamed::Streamed(const FlatSet& set, int threads) : targets_(set.targets) {
   const Index block = block_size(source_->like(), source_->numbers(), count, 2 * sums);
   const Index parts = 1 + kChosen;  // of the size of a window
   const std::int64_t fixed =
-      for_solver(*source_, sums, threads) + static_cast<std::int64_t>(targets_->bytes()) + (kPoint + kEstimate) * count;
+      for_solver(*source_, sums, threads) + static_cast<std::int64_t>(targets_->bytes()) + (kState + kEstimate) * count;
   least_ = static_cast<std::size_t>(fixed + parts * std::max(kSmallestWindow, block * source_->row_bytes()));
   std::int64_t window = kLargestWindow;
   if (set.memory > 0) {
     require(set.memory >= least_, "memory: " + std::to_string(set.memory) + " bytes, but " + std::to_string(count) +
                                       " samples of " + std::to_string(features()) + " features need at least " +
                                       std::to_string(least_));
-    std::int64_t left = static_cast<std::int64_t>(set.memory) - fixed;
-    lean_ = left - kPoint * count < parts * kFairWindow;
-    if (!lean_) left -= kPoint * count;
-    window = std::min(kLargestWindow, left / parts);
+    window = std::min(kLargestWindow, (static_cast<std::int64_t>(set.memory) - fixed) / parts);
   }
   const Index rows = set.window > 0 ? set.window : std::max<Index>(1, window / source_->row_bytes());
   source_->allot(std::min(rows, source_->samples()), kChosen * window);
@@ -395,7 +383,7 @@ std::uint64_t Streamed::bytes() const { return static_cast<std::uint64_t>(source
 std::uint64_t Streamed::bytes_read() const { return source_->bytes_read(); }
 
 Objective Streamed::objective(double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss) const {
-  return Objective(source_, targets_, lambda, threads, intercept, std::move(loss), lean_);
+  return Objective(std::make_shared<Engine>(source_, targets_, lambda, threads, intercept, std::move(loss)));
 }
 
 }  // namespace svmgsu

@@ -61,14 +61,12 @@ class Streamed {
   std::uint64_t bytes() const;       // of the numbers in the files
   std::uint64_t bytes_read() const;  // so far
   std::size_t least_memory() const { return least_; }
-  bool lean() const { return lean_; }  // whether one point alone is remembered
-  Index window() const;                // rows
+  Index window() const;  // rows
 
  private:
   std::shared_ptr<const Targets> targets_;
   std::shared_ptr<StreamedSource> source_;
   std::size_t least_ = 0;
-  bool lean_ = false;
 };
 
 }  // namespace svmgsu

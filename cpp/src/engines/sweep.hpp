@@ -34,9 +34,9 @@ struct Sums {
     for (std::size_t t = side_by_side; t < terms.size(); ++t)
       terms[t].assign(static_cast<std::size_t>(forms.sum_size(t)), 0.0);
   }
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.mass, self.x, self.terms);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(mass, x, terms);
   }
   bool like(const Sums& other) const {
     bool same = x.size() == other.x.size() && terms.size() == other.terms.size();
@@ -116,10 +116,9 @@ struct PassSums {
       add(group, sides);
     }
   }
-  template <class Self, class Archive>
-  static void fields(Self& self, Archive& archive) {
-    archive(self.loss, self.smooth_loss, self.curvature, self.spread, self.terms, self.slope_squares, self.dual[0],
-            self.dual[1], self.of[0], self.of[1], self.squares);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive(loss, smooth_loss, curvature, spread, terms, slope_squares, dual[0], dual[1], of[0], of[1], squares);
   }
 };
 

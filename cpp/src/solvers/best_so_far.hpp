@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "engines/engine.hpp"
 #include "solvers/choices.hpp"
 #include "support/clock.hpp"
 #include "support/poll.hpp"
@@ -20,22 +21,19 @@ class BestSoFar {
   BestSoFar(const Options& options, const Monitor& monitor) : options_(options), monitor_(monitor) {}
 
   // From w = 0, with a = 0 as the point of the dual problem.
-  void begin(const Vector& zero, const Objective::Trivial& trivial) {
+  void begin(const Vector& zero, const Engine::Trivial& trivial) {
     result_.w = zero;
     result_.b = trivial.b;
     result_.objective = trivial.value;
     result_.stop = Stop::converged;
     bound_ = 0;
-    above_ = choices::kTrivialRounding * trivial.value;
+    above_ = trivial.above;
   }
 
   double gap() const { return std::max(0.0, result_.objective + above_ - bound_); }
-  // The part of it that rounding may be to blame for.
-  double rounding() const { return above_ + below_; }
-  // Whether that alone is more than was asked, and little else is left.
-  bool hopeless() const {
-    return rounding() > options_.tolerance * result_.objective && gap() <= choices::kMostlyRounding * rounding();
-  }
+  // Whether little else is left than what rounding may be to blame for; and whether that alone is more than was asked.
+  bool mostly_rounding() const { return gap() <= choices::kMostlyRounding * (above_ + below_); }
+  bool hopeless() const { return mostly_rounding() && above_ + below_ > options_.tolerance * result_.objective; }
 
   void keep_bound(const Certificate& found) {
     if (!(found.bound > bound_)) return;
@@ -115,10 +113,12 @@ class Pace {
   void see_decrement(double decrement) { decrements_.push_back(decrement); }
   void forget_decrements() { decrements_.clear(); }
 
-  // Steps to the proof if it comes as fast as in the last few.
-  double steps_left() const { return steps(gaps_, kFew, 1); }
-  // Steps until one promises no more than `little`: where λ is small, the proof comes late, and its pace tells nothing.
-  double steps_to(double little) const { return steps(decrements_, kFewer, little); }
+  // Steps to the gap that is asked for, `goal`, if it falls as fast as in the last few, or until a step promises but a
+  // tenth of it: where λ is small, the proof comes late, and its pace tells nothing. One promise fewer is known by
+  // then.
+  double steps_left(double goal) const {
+    return std::min(steps(gaps_, kFew, 1), steps(decrements_, kFew - 1, 0.1 * goal));
+  }
 
   // Whether there were enough steps to tell.
   bool known() const { return gaps_.size() > kFew; }
@@ -136,8 +136,7 @@ class Pace {
     return rate > 0 ? std::max(0.0, std::log(seen.back() / goal)) / rate : std::numeric_limits<double>::infinity();
   }
 
-  static constexpr std::size_t kFew = 3;     // steps that tell how fast the gap falls
-  static constexpr std::size_t kFewer = 2;   // and what steps promise, of which one fewer is known by then
+  static constexpr std::size_t kFew = 3;     // steps that tell how fast the gap falls, or what steps promise
   static constexpr std::size_t kTrial = 10;  // steps in which it must shrink
   static constexpr double kTrialGain = 3;    // by this factor
   std::vector<double> gaps_, decrements_;

@@ -5,7 +5,7 @@
 // it proves more than either.
 #pragma once
 
-#include "svmgsu/engines/objective.hpp"
+#include "engines/engine.hpp"
 
 namespace svmgsu {
 

@@ -14,22 +14,21 @@
 
 #include "engines/source.hpp"
 #include "solvers/choices.hpp"
+#include "solvers/span.hpp"
 #include "support/poll.hpp"
 #include "support/random.hpp"
 
 namespace svmgsu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWork = 10;      // passes between two looks at J and the bound
-constexpr int kSweeps = 50;       // and sweeps
 constexpr double kFirst = 0.1;    // violation of the margins at which to look, the first time
 constexpr double kTighter = 0.3;  // and then by this factor
 
 template <class Scalar>
 class DualDescent {
  public:
-  DualDescent(const Objective& objective, const Scalar* values)
+  DualDescent(const Engine& objective, const Scalar* values)
       : objective_(objective),
         values_(values),
         data_(*objective.source().whole()),
@@ -65,7 +64,7 @@ class DualDescent {
     do {
       restart();
       double work = 0;
-      for (int sweeps = 0; sweeps < kSweeps && work < kWork; ++sweeps) {
+      while (work < kWork) {
         const double share = static_cast<double>(active_) / static_cast<double>(count_);
         const double violation = sweep(random);
         work += share;
@@ -108,8 +107,8 @@ class DualDescent {
 
   void restart() {
     active_ = count_;
-    upper_ = kInfinity;
-    lower_ = -kInfinity;
+    upper_ = std::numeric_limits<double>::infinity();
+    lower_ = -std::numeric_limits<double>::infinity();
   }
 
   // Once over the samples that are not left out. By how much the margins are violated at the most.
@@ -132,8 +131,8 @@ class DualDescent {
       a_[k] = std::min(std::max(before - gradient / square_[k], 0.0), most_[k]);
       add(here, sign * (a_[k] - before));
     }
-    upper_ = largest > 0 ? largest : kInfinity;
-    lower_ = smallest < 0 ? smallest : -kInfinity;
+    upper_ = largest > 0 ? largest : std::numeric_limits<double>::infinity();
+    lower_ = smallest < 0 ? smallest : -std::numeric_limits<double>::infinity();
     return largest - smallest;
   }
 
@@ -163,7 +162,7 @@ class DualDescent {
     certify(objective_, sum, mass, now, pass_);
   }
 
-  const Objective& objective_;
+  const Engine& objective_;
   const Scalar* values_;
   const Gaussians& data_;
   Rows rows_;
@@ -174,12 +173,12 @@ class DualDescent {
   double origin_squared_ = 0, upper_ = 0, lower_ = 0;
   std::vector<double> a_, most_, square_, along_;  // of each sample: a, its bound, ‖x − o‖² + B², x·o
   std::vector<Index> order_;
-  Evaluation pass_;
+  Evaluated pass_;
 };
 
 }  // namespace
 
-void certify(const Objective& objective, const Vector* side, const double* mass, Descent& now, Evaluation& pass) {
+void certify(const Engine& objective, const Vector* side, const double* mass, Descent& now, Evaluated& pass) {
   objective.evaluate(now.w, now.b, 0.0, pass);
   now.certificate = pass.certificate;
   // The sums of a descent are longer than those of a pass, whose rounding is known.
@@ -194,11 +193,12 @@ void certify(const Objective& objective, const Vector* side, const double* mass,
   now.certificate.bound = std::max(now.certificate.bound, bound - now.certificate.below);
 }
 
-bool descend(const Objective& objective, const std::function<bool(const Descent&)>& goes_on) {
+bool descend(const Engine& objective, const std::function<bool(const Descent&)>& goes_on) {
   const Gaussians* const data = objective.source().whole();
   if (!data || objective.loss().name() != std::string("hinge")) return false;
   if (!data->covariance().empty()) {
-    if (!is_wide(*data)) return false;
+    const Index rows = rows_of_span(*data, false);
+    if (rows < 0 || rows >= data->features()) return false;
     descend_in_span(objective, goes_on);
     return true;
   }

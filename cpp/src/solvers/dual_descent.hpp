@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "svmgsu/engines/objective.hpp"
+#include "engines/engine.hpp"
 
 namespace svmgsu {
 
@@ -16,14 +16,10 @@ struct Descent {
 };
 
 // Descends as long as `goes_on` of what it has come to; false where it is not for this problem: it wants the hinge,
-// data in memory, and no covariances or factors that are few.
-bool descend(const Objective& objective, const std::function<bool(const Descent&)>& goes_on);
+// data in memory, and no covariances, or factors that with the means are fewer than features.
+bool descend(const Engine& objective, const std::function<bool(const Descent&)>& goes_on);
 
 // J at the point of `now`, and the bound of its dual point: Σ a x of each side, and Σ a. By a pass, in `pass`.
-void certify(const Objective& objective, const Vector* side, const double* mass, Descent& now, Evaluation& pass);
-
-// The same for data whose means and factors are fewer than features, from their inner products (span_descent.cpp).
-bool is_wide(const Gaussians& data);
-void descend_in_span(const Objective& objective, const std::function<bool(const Descent&)>& goes_on);
+void certify(const Engine& objective, const Vector* side, const double* mass, Descent& now, Evaluated& pass);
 
 }  // namespace svmgsu

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "solvers/choices.hpp"
-
 namespace svmgsu {
 namespace {
 
@@ -61,20 +59,6 @@ LineStep line_search(const Line& line, bool intercept) {
     }
   }
   return intercept ? refine(line, {t, 0}) : LineStep{t, 0};
-}
-
-Probe probe_step(const Objective& objective, const Evaluation& at, const Step& p, double sharp, double epsilon) {
-  Probe result;
-  const std::unique_ptr<Objective> some = objective.subsample(choices::kFewSamples, 1);
-  if (!some) return result;
-  const Evaluation from = some->evaluate(at.w, at.b, at.epsilon);
-  const Evaluation there = some->evaluate(at.w + p.w, at.b + p.b, at.epsilon);
-  result.done = true;
-  const std::vector<double>& variance = some->cached(there).variance;
-  result.blurred = std::all_of(variance.begin(), variance.end(), [=](double v) { return v >= sharp * sharp; });
-  result.best =
-      line_search(some->line(from, there, p.w, p.b, result.blurred ? epsilon : at.epsilon), objective.intercept());
-  return result;
 }
 
 }  // namespace svmgsu

@@ -19,7 +19,7 @@ using namespace choices;
 
 class Newton : private BestSoFar {
  public:
-  Newton(const Objective& objective, const Options& options, const Monitor& monitor)
+  Newton(const Engine& objective, const Options& options, const Monitor& monitor)
       : BestSoFar(options, monitor),
         objective_(objective),
         bundle_(objective.lambda(), objective.intercept(), objective.task() == Task::classification) {}
@@ -47,7 +47,7 @@ class Newton : private BestSoFar {
       idle = gap() < 0.99 * last_gap ? 0 : idle + 1;
       if (idle == 0) last_gap = gap();
       if (idle >= kPatience || hopeless()) {
-        result_.stop = 2 * rounding() >= gap() ? Stop::rounding : Stop::stalled;
+        result_.stop = mostly_rounding() ? Stop::rounding : Stop::stalled;
         break;
       }
       const double target = 0.3 * options_.tolerance * result_.objective;
@@ -73,7 +73,7 @@ class Newton : private BestSoFar {
     if (start_w && start_w->allFinite() && std::isfinite(start_b)) {
       epsilon_ = unit_ > 0 && options_.start_epsilon > 0 ? options_.start_epsilon : kWarmEpsilon * unit_;
       visit(*start_w, objective_.intercept() ? start_b : 0.0);
-      if (now_.certificate.value <= kAbsurd * trivial_.start) return;
+      if (now_.certificate.value <= trivial_.start) return;
     }
     if (suits_descent(objective_) && descend()) return;
     if (start_from_sample()) return;
@@ -108,7 +108,7 @@ class Newton : private BestSoFar {
   bool start_from_sample() {
     const Index rows = subsample_rows(objective_.samples(), objective_.features());
     if (rows == 0) return false;
-    const std::unique_ptr<Objective> some = objective_.subsample(rows, 0);
+    const std::unique_ptr<Engine> some = objective_.subsample(rows, 0);
     if (!some) return false;
     Options rough = options_;
     rough.tolerance = std::max(options_.tolerance, kSampleAccuracy);
@@ -151,7 +151,7 @@ class Newton : private BestSoFar {
     return quasi_;
   }
 
-  Step gradient(const Evaluation& at) const { return {at.gradient, objective_.intercept() ? at.gradient_b : 0.0}; }
+  Step gradient(const Evaluated& at) const { return {at.gradient, objective_.intercept() ? at.gradient_b : 0.0}; }
 
   void estimate(const Hessian& hessian, Phase phase) {
     factor_.reset();  // its memory may be wanted
@@ -169,9 +169,11 @@ class Newton : private BestSoFar {
     const bool sketch = sketches_first();
     if (!factor_ && objective_.features() > kFewFeatures) diagonal_ = true;
     ++factor_age_;
-    if (diagonal_ && (sketch ? !pace_.slow() : !pace_.known() || steps_left() <= cost)) {
+    if (diagonal_ &&
+        (sketch ? !pace_.slow() : !pace_.known() || pace_.steps_left(options_.tolerance * result_.objective) <= cost)) {
       if (!factor_ || !sketch)
-        factor_ = make_diagonal(objective_, *objective_.hessian(now_, kNegligibleKappa), ridge_of_b_, 0);
+        factor_ = make_preconditioner(objective_, Hessian(objective_, now_, kNegligibleKappa), ridge_of_b_, 0,
+                                      Phase::diagonal);
       return;
     }
     if (!diagonal_ && factor_ && factor_age_ <= (sketch ? kSketchLife : kFactorLife)) return;
@@ -185,14 +187,10 @@ class Newton : private BestSoFar {
     return p;
   }
 
-  double steps_left() const {
-    return std::min(pace_.steps_left(), pace_.steps_to(0.1 * options_.tolerance * result_.objective));
-  }
-
   void make_factor() {
     if (diagonal_) pace_.forget_decrements();
     diagonal_ = false;
-    estimate(*objective_.hessian(now_, kNegligibleKappa), Phase::first);
+    estimate(Hessian(objective_, now_, kNegligibleKappa), Phase::first);
     factor_age_ = 1;
     memory_.forget();
   }
@@ -201,16 +199,23 @@ class Newton : private BestSoFar {
   // where hardly any loss is sharp. If not, or if it must be short because features are correlated, a factor is wanted.
   bool probe(Step& p) {
     if (epsilon_ == 0 || !diagonal_ || now_.w.squaredNorm() > 0) return false;
-    const Probe found = probe_step(objective_, now_, p, kSharp * unit_, kEarlyCut * epsilon_);
-    if (!found.done) return false;
-    if (!sketches_first() && (!found.blurred || found.best.t < kShort)) {
+    const std::unique_ptr<Engine> some = objective_.subsample(kFewSamples, 1);
+    if (!some) return false;
+    const Evaluated from = some->evaluate(now_.w, now_.b, epsilon_);
+    const Evaluated there = some->evaluate(now_.w + p.w, now_.b + p.b, epsilon_);
+    const double sharp = kSharp * kSharp * unit_ * unit_;
+    const std::vector<double>& variance = some->cached(there).variance;
+    const bool blurred = std::all_of(variance.begin(), variance.end(), [=](double v) { return v >= sharp; });
+    const Line line(*some, from, there, p.w, p.b, blurred ? kSharp * epsilon_ : epsilon_);
+    const LineStep best = line_search(line, objective_.intercept());
+    if (!sketches_first() && (!blurred || best.t < kShort)) {
       make_factor();
       p = direction();
       return false;
     }
-    p.w *= found.best.t;
-    p.b = found.best.t * p.b + found.best.beta;
-    return found.blurred;
+    p.w *= best.t;
+    p.b = best.t * p.b + best.beta;
+    return blurred;
   }
 
   // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew from time to
@@ -222,7 +227,7 @@ class Newton : private BestSoFar {
     const bool blur = probe(p);
     const double slope = here.dot(p);
     pace_.see_decrement(-slope);
-    const double epsilon = blur ? kEarlyCut * epsilon_ : next_epsilon(std::min(newton_gap, -slope), worth_a_cut);
+    const double epsilon = blur ? kSharp * epsilon_ : next_epsilon(std::min(newton_gap, -slope), worth_a_cut);
     bool cut = epsilon != epsilon_ && epsilon_ > kSharp * unit_;
     cut |= blur;
     epsilon_ = epsilon;
@@ -243,19 +248,19 @@ class Newton : private BestSoFar {
   // One Newton step from now_, to the path's point for `epsilon`.
   void newton_step(double epsilon, double newton_gap) {
     const double old_epsilon = epsilon_;
-    const std::shared_ptr<Hessian> hessian = objective_.hessian(now_, kNegligibleKappa);
-    const double share = static_cast<double>(hessian->active()) / static_cast<double>(objective_.samples());
+    Hessian hessian(objective_, now_, kNegligibleKappa);
+    const double share = static_cast<double>(hessian.active()) / static_cast<double>(objective_.samples());
     Step rhs = gradient(now_);
     rhs = {-rhs.w, -rhs.b};
     if (epsilon != old_epsilon) {
       Vector h;
       double h_b;
-      hessian->smoothing_derivative(h, h_b);
+      hessian.smoothing_derivative(h, h_b);
       passes_ += share;
       rhs.w -= (epsilon - old_epsilon) * h;
       if (objective_.intercept()) rhs.b -= (epsilon - old_epsilon) * h_b;
     }
-    const Step p = conjugate_gradients(*hessian, rhs, share);
+    const Step p = conjugate_gradients(hessian, rhs, share);
 
     epsilon_ = epsilon;
     std::swap(before_, now_);
@@ -270,13 +275,13 @@ class Newton : private BestSoFar {
   Step conjugate_gradients(Hessian& hessian, const Step& rhs, double share) {
     const bool intercept = objective_.intercept();
     const bool cheap = !sketches(objective_, Phase::newton) && hessian.active() <= rows_for_dense(objective_);
-    if (!factor_ || diagonal_ || cheap || last_products_ > kManyProducts) estimate(hessian, Phase::newton);
+    if (!factor_ || diagonal_ || cheap || last_products_ > kFactorLife) estimate(hessian, Phase::newton);
     diagonal_ = false;
     last_products_ = 0;
     Step x{Vector::Zero(objective_.features()), 0}, r = rhs, z = factor_->solve(r), p = z, hp;
     double rz = r.dot(z);
     const double little = kResidual * kResidual * rz;  // in the factor's metric, which knows no units
-    for (int k = 0; k < kMostProducts; ++k) {
+    for (Index k = 0; k <= objective_.features(); ++k) {
       hessian.times(p.w, p.b, hp.w, hp.b);
       ++last_products_;
       hp.b = intercept ? hp.b + ridge_of_b_ * p.b : 0.0;
@@ -301,7 +306,7 @@ class Newton : private BestSoFar {
   bool accepts(const Step& p, double first_slope, double newton_gap) const {
     const double after_gap = now_.value - now_.dual - now_.smoothed_share;
     const double last_slope = gradient(now_).dot(p);
-    const double value = objective_.line_at(before_, epsilon_).at(0, 0).value;
+    const double value = Line(objective_, before_, epsilon_).at(0, 0).value;
     // Near the optimum the gap tells more than the value; far from it, where the dual value is very
     // negative, it tells nothing.
     if (after_gap <= 0.3 * newton_gap && (newton_gap <= value || now_.value <= value)) return true;
@@ -310,15 +315,15 @@ class Newton : private BestSoFar {
 
   // From before_ along p, whose unit step is now_. After a cut of ε it may be no descent at all: then stay and turn.
   LineStep search(const Step& p) {
-    const Line line = objective_.line(before_, now_, p.w, p.b, epsilon_);
+    const Line line(objective_, before_, now_, p.w, p.b, epsilon_);
     passes_ += line.has_read();
     return line_search(line, objective_.intercept());
   }
 
-  const Objective& objective_;
+  const Engine& objective_;
   Bundle bundle_;
-  Evaluation now_, before_;  // and the point before, in whose memory the next evaluation goes
-  Objective::Trivial trivial_;
+  Evaluated now_, before_;  // and the point before, in whose memory the next evaluation goes
+  Engine::Trivial trivial_;
   double ridge_of_b_ = 0;  // in units of the margin or of the targets, which are those of b once the data are centred
   Vector mean_;            // of x, where that is known
   double unit_ = 1;        // of ε: the margin, or the targets' own
@@ -326,17 +331,17 @@ class Newton : private BestSoFar {
   QuasiNewton memory_;
   std::unique_ptr<Preconditioner> factor_;
   Pace pace_;
-  std::size_t factor_age_ = 0;
+  int factor_age_ = 0;
   double factor_of_cut_ = 0.1;  // of ε
   int steps_here_ = 0;          // since the last cut
-  int reductions_ = 0, last_products_ = kManyProducts + 1;
+  int reductions_ = 0, last_products_ = kFactorLife + 1;
   bool quasi_ = true;
   bool diagonal_ = false;  // whether factor_ is but the diagonal
 };
 
 }  // namespace
 
-Result solve_newton(const Objective& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
+Result solve_newton(const Engine& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
                     double start_b) {
   return Newton(objective, options, monitor).run(start_w, start_b);
 }

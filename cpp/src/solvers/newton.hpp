@@ -18,11 +18,10 @@
 //      features, from all active samples where that is cheap and from some n of chosen ones otherwise
 //      (margin samples, with large κ, always); beyond, it is diagonal plus a sketch that costs a few passes.
 //   5. The unit step is tried first; if it fails, an exact line search in O(ℓ) follows.
-//   6. Where w is good enough for the proof and b is not (a bound feels errors of b at first order), b alone moves.
 //
 // The trivial solution w = 0 with its best b is a candidate from the beginning (hinge: b = ±1, J = 2 · the smaller
 // class's share). Newton is invariant to the units of the features, so nothing is equilibrated, and
-// to a shift of the data once they are centred (Objective::centred), which solve() sees to.
+// to a shift of the data once they are centred (Engine::centred), which solve() sees to.
 //
 // Many samples (200 n) start from the optimum of a subsample of 10 n to 100 n of them, which starts alike; the hinge of
 // sparse or wide data without covariances from coordinate descent in the dual (solvers/dual_descent.hpp), which is
@@ -32,11 +31,12 @@
 // passes or stalled on hinge-like data.
 #pragma once
 
+#include "engines/engine.hpp"
 #include "svmgsu/solvers/solve.hpp"
 
 namespace svmgsu {
 
-Result solve_newton(const Objective& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
+Result solve_newton(const Engine& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
                     double start_b);
 
 }  // namespace svmgsu

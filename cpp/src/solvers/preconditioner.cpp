@@ -12,16 +12,7 @@
 namespace svmgsu {
 namespace {
 
-using choices::kAlwaysDense;
-using choices::kMostDense;
-using choices::kMostRows;
-
-constexpr Index kMostNumbers = 10000000;  // of the sketch
-constexpr double kProducts = 5;           // of two numbers in a matrix product, in the time that a pass reads one
-constexpr double kMostPasses = 300;       // that a dense factor may cost
-constexpr double kMostAtFirst = 20;       // the same as long as steps are quasi-Newton ones
-constexpr double kSketchPasses = 10;      // that a sketch may cost
-constexpr Index kFewRows = 50;            // of a sketch that is any use
+using namespace choices;
 
 // A Cholesky factor, in units that make the diagonal one.
 class DenseFactor final : public Preconditioner {
@@ -46,23 +37,12 @@ class DenseFactor final : public Preconditioner {
   linalg::Cholesky factor_;
 };
 
-class DiagonalFactor final : public Preconditioner {
- public:
-  explicit DiagonalFactor(const Vector& diagonal) : inverse_(diagonal.cwiseInverse()) {}
-  using Preconditioner::solve;
-  using Preconditioner::times;
-  Vector solve(const Vector& r) const override { return inverse_.cwiseProduct(r); }
-  Vector times(const Vector& v) const override { return v.cwiseQuotient(inverse_); }
-
- private:
-  Vector inverse_;
-};
-
-// D + RᵀR with few rows R, by Woodbury: only a matrix of rows × rows is factored.
+// D + RᵀR with few rows R or none, by Woodbury: only a matrix of rows × rows is factored.
 class SketchFactor final : public Preconditioner {
  public:
   SketchFactor(Hessian::Sketch sketch, int threads) : root_(sketch.diagonal.cwiseSqrt().cwiseInverse()) {
     y_ = std::move(sketch.rows);
+    if (y_.rows() == 0) return;
     y_.array().rowwise() *= root_.transpose().array();
     Matrix gram = Matrix::Identity(y_.rows(), y_.rows());
     add_products(y_, threads, gram);
@@ -74,6 +54,7 @@ class SketchFactor final : public Preconditioner {
   Vector solve(const Vector& r) const override {
     const int count = static_cast<int>(rows_.size());
     Vector scaled = root_.cwiseProduct(r), inner(count);
+    if (count == 0) return root_.cwiseProduct(scaled);
     kernels::row_dots(rows_.data(), count, scaled.size(), scaled.data(), inner.data());
     inner = -factor_.solve(inner);
     kernels::add_rows(rows_.data(), count, scaled.size(), inner.data(), scaled.data());
@@ -95,21 +76,21 @@ class SketchFactor final : public Preconditioner {
 };
 
 // Products of two numbers in a matrix product that take the time of a pass.
-double products_of_pass(const Objective& objective) {
-  return kProducts * static_cast<double>(objective.samples()) * std::max(1.0, objective.cost().numbers);
+double products_of_pass(const Engine& objective) {
+  return kProducts * static_cast<double>(objective.samples()) * std::max(1.0, objective.source().numbers());
 }
 
-double passes_of_dense(const Objective& objective, double active) {
+double passes_of_dense(const Engine& objective, double active) {
   const auto n = static_cast<double>(objective.features());
   const double rows = std::min(static_cast<double>(rows_for_dense(objective)), active);
-  return (rows * (1 + objective.cost().rank) + n) * n * n / products_of_pass(objective);
+  return (rows * (1 + objective.source().rank()) + n) * n * n / products_of_pass(objective);
 }
 
 // Samples for a sketch whose making takes a few passes.
-Index rows_for_sketch(const Objective& objective) {
+Index rows_for_sketch(const Engine& objective) {
   const auto n = static_cast<double>(objective.features());
-  const double rows = std::sqrt(kSketchPasses * products_of_pass(objective) / n) / (1 + objective.cost().rank);
-  return std::min({kMostRows, kMostNumbers / objective.features(), std::max(kFewRows, static_cast<Index>(rows))});
+  const double rows = std::sqrt(kSketchPasses * products_of_pass(objective) / n) / (1 + objective.source().rank());
+  return std::min({kMostRows, kMostNumbers / objective.features(), std::max<Index>(1, static_cast<Index>(rows))});
 }
 
 Vector vector_of(const Step& step) {
@@ -123,7 +104,7 @@ Step step_of(const Vector& both) { return {both.head(both.size() - 1), both(both
 }  // namespace
 
 void add_products(const Matrix& rows, int threads, Matrix& gram) {
-  constexpr Index kColumns = 256;
+  constexpr Index kColumns = 256;  // whose numbers stay in the cache
   Matrix transposed;
   for (Index first = 0; first < rows.cols(); first += kColumns) {
     transposed = rows.middleCols(first, std::min(kColumns, rows.cols() - first)).transpose();
@@ -135,46 +116,45 @@ void add_products(const Matrix& rows, int threads, Matrix& gram) {
 Step Preconditioner::solve(const Step& r) const { return step_of(solve(vector_of(r))); }
 Step Preconditioner::times(const Step& v) const { return step_of(times(vector_of(v))); }
 
-std::unique_ptr<Preconditioner> make_diagonal(const Objective& objective, const Hessian& hessian, double ridge_of_b,
-                                              std::uint64_t seed) {
-  Vector diagonal = hessian.diagonal(choices::kFewSamples, seed);
-  diagonal(objective.features()) = objective.intercept() ? diagonal(objective.features()) + ridge_of_b : 1.0;
-  return std::make_unique<DiagonalFactor>(diagonal);
-}
-
-Index rows_for_dense(const Objective& objective) {
-  const Objective::Cost cost = objective.cost();
+Index rows_for_dense(const Engine& objective) {
   const auto n = static_cast<double>(objective.features());
-  const double affordable = 60 * static_cast<double>(objective.samples()) * cost.numbers / (n * n * (1 + cost.rank));
+  const double affordable = 60 * static_cast<double>(objective.samples()) * objective.source().numbers() /
+                            (n * n * (1 + objective.source().rank()));
   const double times = static_cast<double>(objective.samples()) / n;
   const double most = std::max(6.0, std::min(80.0, times / 10));  // passes are what costs where samples are many
   return static_cast<Index>(std::max(500.0, std::min(most * n, std::max(1.5 * n, affordable))));
 }
 
-bool suits_descent(const Objective& objective) {
+bool suits_descent(const Engine& objective) {
   const auto n = static_cast<double>(objective.features());
-  const double rank = objective.cost().rank;
+  const double rank = objective.source().rank();
   if (rank > 0 && static_cast<double>(objective.samples()) * (1 + rank) < n) return true;
-  return sketches(objective, Phase::newton) || 4 * objective.cost().numbers < n;
+  return sketches(objective, Phase::newton) || 4 * objective.source().numbers() < n;
 }
 
-bool sketches(const Objective& objective, Phase phase) {
+bool sketches(const Engine& objective, Phase phase) {
   const Index n = objective.features();
   if (n <= kAlwaysDense || n > kMostDense) return n > kMostDense;
   const double cost = passes_of_dense(objective, static_cast<double>(objective.samples()));
   return cost > (phase == Phase::first ? kMostAtFirst : kMostPasses);
 }
 
-double passes_of_factor(const Objective& objective, double active) {
+double passes_of_factor(const Engine& objective, double active) {
   if (!sketches(objective, Phase::first)) return passes_of_dense(objective, active);
   const auto n = static_cast<double>(objective.features());
-  const double rows = std::min(static_cast<double>(rows_for_sketch(objective)), active) * (1 + objective.cost().rank);
+  const double rows =
+      std::min(static_cast<double>(rows_for_sketch(objective)), active) * (1 + objective.source().rank());
   return (n + rows / 3) * rows * rows / products_of_pass(objective);
 }
 
-std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
-                                                    double ridge_of_b, std::uint64_t seed, Phase phase) {
+std::unique_ptr<Preconditioner> make_preconditioner(const Engine& objective, const Hessian& hessian, double ridge_of_b,
+                                                    std::uint64_t seed, Phase phase) {
   const Index n = objective.features();
+  if (phase == Phase::diagonal) {
+    Vector diagonal = hessian.diagonal(kFewSamples, seed);
+    diagonal(n) = objective.intercept() ? diagonal(n) + ridge_of_b : 1.0;
+    return std::make_unique<SketchFactor>(Hessian::Sketch{std::move(diagonal), Matrix()}, objective.threads());
+  }
   if (sketches(objective, phase)) {
     Hessian::Sketch sketch = hessian.sketch(rows_for_sketch(objective), seed);
     // b has no penalty of its own: let D carry a share of what the rows say of it.

@@ -32,30 +32,26 @@ class Preconditioner {
   Step times(const Step& v) const;
 };
 
-// From the diagonal of an estimate alone.
-std::unique_ptr<Preconditioner> make_diagonal(const Objective& objective, const Hessian& hessian, double ridge_of_b,
-                                              std::uint64_t seed);
-
-// First come quasi-Newton steps, which make do with a poor estimate; then Newton's, which want many products without a
-// good one.
-enum class Phase { first, newton };
+// First come quasi-Newton steps, which make do with a poor estimate, at the beginning with its diagonal alone; then
+// Newton's, which want many products without a good one.
+enum class Phase { diagonal, first, newton };
 
 // Whether there are too many features for a dense estimate of the Hessian.
-bool sketches(const Objective& objective, Phase phase);
+bool sketches(const Engine& objective, Phase phase);
 
 // Whether passes cost so much less than a factor that a method without one is the first to try.
-bool suits_descent(const Objective& objective);
+bool suits_descent(const Engine& objective);
 
 // What making the first one costs, in passes over the data, where so many samples are active.
-double passes_of_factor(const Objective& objective, double active);
+double passes_of_factor(const Engine& objective, double active);
 
 // Samples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n, or up to 80 n where there
 // are many.
-Index rows_for_dense(const Objective& objective);
+Index rows_for_dense(const Engine& objective);
 
 // The estimate of the Hessian over (w, b), with a small penalty of b, which has none of its own; without an intercept,
 // b is cut off.
-std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
-                                                    double ridge_of_b, std::uint64_t seed, Phase phase);
+std::unique_ptr<Preconditioner> make_preconditioner(const Engine& objective, const Hessian& hessian, double ridge_of_b,
+                                                    std::uint64_t seed, Phase phase);
 
 }  // namespace svmgsu

@@ -1,11 +1,9 @@
 #include "solvers/quasi_newton.hpp"
 
-#include "engines/line.hpp"
+#include "solvers/choices.hpp"
 
 namespace svmgsu {
 namespace {
-
-constexpr std::size_t kMemory = 12;  // pairs
 
 // What rounding may leave of the product is told by its terms, whatever the units of the features.
 bool is_pair(const Step& s, const Step& y) {
@@ -15,8 +13,8 @@ bool is_pair(const Step& s, const Step& y) {
 
 }  // namespace
 
-std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Evaluation& at,
-                                           const Preconditioner& estimate, const Vector* mean) {
+std::vector<QuasiNewton::Pair> known_pairs(const Engine& objective, const Evaluated& at, const Preconditioner& estimate,
+                                           const Vector* mean) {
   std::vector<QuasiNewton::Pair> pairs;
   if (at.w.squaredNorm() == 0) return pairs;
   const bool intercept = objective.intercept();
@@ -24,7 +22,7 @@ std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Eva
   if (intercept && mean && mean->size() > 0 && of_b > 0)
     pairs.push_back({{Vector::Zero(at.w.size()), 1}, {of_b * *mean, of_b}, 1 / of_b});
   // With the change of b that is best for it, the direction is the same wherever the origin is.
-  const Objective::AlongW along = objective.along_w(at);
+  const Engine::AlongW along = objective.along_w(at);
   const double with_b = intercept && of_b > 0 ? -along.w_b / of_b : 0.0;
   const double curvature = along.w_w + with_b * along.w_b;
   const Step s{at.w, with_b};
@@ -60,7 +58,7 @@ Step QuasiNewton::direction(const Preconditioner& factor, const Step& gradient, 
 void QuasiNewton::remember(const Step& s, const Step& y) {
   if (!is_pair(s, y)) return;
   pairs_.push_back({s, y, 1 / s.dot(y)});
-  if (pairs_.size() > (kMemory)) pairs_.erase(pairs_.begin());
+  if (pairs_.size() > static_cast<std::size_t>(choices::kSketchLife)) pairs_.erase(pairs_.begin());
 }
 
 }  // namespace svmgsu

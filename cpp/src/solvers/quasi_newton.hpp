@@ -32,7 +32,7 @@ class QuasiNewton {
 // What is known of the Hessian at an evaluated point without a product. The curvature along w, where the margins' own
 // bend makes it another than in all other directions; and that b hangs together with w as far as the mean of x is not
 // the origin, which a diagonal does not know: `mean` is given beside one, and may be empty.
-std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Evaluation& at,
-                                           const Preconditioner& estimate, const Vector* mean);
+std::vector<QuasiNewton::Pair> known_pairs(const Engine& objective, const Evaluated& at, const Preconditioner& estimate,
+                                           const Vector* mean);
 
 }  // namespace svmgsu

@@ -6,12 +6,11 @@
 #include <numeric>
 
 #include "engines/cache.hpp"
+#include "solvers/choices.hpp"
 #include "support/clock.hpp"
 
 namespace svmgsu {
 namespace {
-
-constexpr double kReportEvery = 0.05;  // seconds between calls of the monitor
 
 // Draws k of ℓ positions without replacement in O(k): the first k places of a Fisher–Yates shuffle
 // whose permutation is kept from step to step.
@@ -57,7 +56,7 @@ struct Gradient {
 };
 
 // Sums of the loss gradient over a part of the data: (1/k) Σ_{i in sample} c_i ∇L_i. Returns the sample's Σ c_i.
-double sample_gradient(const Objective& objective, const Vector& w, double b, const std::vector<Index>& drawn,
+double sample_gradient(const Engine& objective, const Vector& w, double b, const std::vector<Index>& drawn,
                        Gradient& gradient) {
   const Source& source = objective.source();
   thread_local std::vector<Plan> plans;
@@ -107,7 +106,7 @@ double sample_gradient(const Objective& objective, const Vector& w, double b, co
 }
 
 // Step t of Algorithm 1, corrected.
-void step(const Objective& objective, const Gradient& gradient, Index t, double radius, Vector& w, double& b) {
+void step(const Engine& objective, const Gradient& gradient, Index t, double radius, Vector& w, double& b) {
   const double rate = 1.0 / (objective.lambda() * static_cast<double>(t));
   w = (1 - 1 / static_cast<double>(t)) * w - rate * gradient.w;
   const double norm = w.norm();
@@ -117,7 +116,7 @@ void step(const Objective& objective, const Gradient& gradient, Index t, double 
 
 }  // namespace
 
-Result solve_sgd(const Objective& objective, const Options& options, const Monitor& monitor) {
+Result solve_sgd(const Engine& objective, const Options& options, const Monitor& monitor) {
   require_lipschitz(objective.loss());
   const Clock clock;
   const Index samples = objective.samples();
@@ -128,12 +127,12 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   const Index steps = options.steps > 0 ? options.steps : std::max<Index>(1000, 20 * ((samples + batch - 1) / batch));
   // At the optimum λ‖w‖² ≤ (1/ℓ) Σ c ℓ(t − σb) for any b, since J = D there and tL′ − E ℓ*(ℓ′(D)) ≤ ℓ(t).
   const bool values = objective.task() == Task::regression;
-  const Objective::Trivial trivial = values ? objective.trivial() : Objective::Trivial();
+  const Engine::Trivial trivial = values ? objective.trivial() : Engine::Trivial();
   const double most = values ? trivial.value : loss_at_zero(objective.loss()) * objective.mean_weight();
   const double radius = std::sqrt(most / objective.lambda());
   const Index first_averaged = steps - static_cast<Index>(std::floor(options.average * static_cast<double>(steps)));
   const double passes_per_step = static_cast<double>(batch) / static_cast<double>(samples);
-  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
 
   Vector w = Vector::Zero(objective.features()), average = w;
   double b = values ? trivial.b : 0.0, last_report = 0;
@@ -152,7 +151,7 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
     if (t > first_averaged) average += (w - average) / static_cast<double>(t - first_averaged);
 
     const double now = clock.seconds();
-    if (now - last_report >= kReportEvery) {
+    if (now - last_report >= choices::kSecondsBetweenCalls) {
       last_report = now;
       const Progress progress{t, unknown, unknown, now, static_cast<double>(t) * passes_per_step};
       if (monitor && !monitor(progress)) result.stop = Stop::monitor;
@@ -175,7 +174,8 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   return result;
 }
 
-void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, Stream& stream) {
+void continue_sgd(const Objective& of, Index batch, std::uint64_t seed, Stream& stream) {
+  const Engine& objective = of.engine();
   require_lipschitz(objective.loss());
   const Index samples = objective.samples();
   require(batch > 0, "k: a minibatch needs at least one sample");

@@ -8,12 +8,13 @@
 // solved exactly at the end. svmgsu.reference.sgd does the same steps from the same random numbers.
 #pragma once
 
+#include "engines/engine.hpp"
 #include "support/random.hpp"
 #include "svmgsu/solvers/solve.hpp"
 
 namespace svmgsu {
 
-Result solve_sgd(const Objective& objective, const Options& options, const Monitor& monitor);
+Result solve_sgd(const Engine& objective, const Options& options, const Monitor& monitor);
 
 // Where a stream of data has come to. The answer so far is `average`, `average_b`.
 struct Stream {

@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engines/engine.hpp"
 #include "solvers/newton.hpp"
 #include "solvers/sgd.hpp"
 #include "solvers/span.hpp"
 #include "svmgsu/data/gaussians.hpp"
-#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
 namespace {
 
 constexpr double kGoodEnough = 1e-9;  // of J: no proof is wanted below it
-constexpr Index kProofIterations = 100;
-constexpr double kWithinTruth = 2;  // a proven gap of so many times the true one will do
 
 void check_options(const Options& o) {
   const auto least = [](double value, double bound, const char* name) {
@@ -71,19 +69,20 @@ Result solve(const Objective& objective, const Options& options, const Monitor& 
   if (start_w)
     require(start_w->size() == objective.features(), "start_w: " + std::to_string(start_w->size()) + " numbers for " +
                                                          std::to_string(objective.features()) + " features");
-  if (options.solver == Solver::sgd) return solve_sgd(objective, options, monitor);
-  const auto newton = [&](const Objective& of, double b, const Monitor& seen) {
+  const Engine& engine = objective.engine();
+  if (options.solver == Solver::sgd) return solve_sgd(engine, options, monitor);
+  const auto newton = [&](const Engine& of, double b, const Monitor& seen) {
     if (std::optional<Result> found = solve_in_span(of, options, seen, start_w, b)) return std::move(*found);
     return solve_newton(of, options, seen, start_w, b);
   };
-  const Objective::Centred centred = objective.centred();
-  if (!centred.objective) return newton(objective, start_b, monitor);
+  const Engine::Centred centred = engine.centred();
+  if (!centred.engine) return newton(engine, start_b, monitor);
   const Monitor uncentred = [&](Progress progress) {
     progress.b = shifted_back(progress.b, *progress.w, centred.shift);
     return monitor(progress);
   };
-  Result result = newton(*centred.objective, start_w ? start_b + start_w->dot(centred.shift) : start_b,
-                         monitor ? uncentred : monitor);
+  Result result =
+      newton(*centred.engine, start_w ? start_b + start_w->dot(centred.shift) : start_b, monitor ? uncentred : monitor);
   if (result.w.squaredNorm() > 0) result.b = shifted_back(result.b, result.w, centred.shift);
   return result;
 }
@@ -97,7 +96,7 @@ Certificate prove(const Objective& objective, const Vector& w, double b) {
   const auto learn = [&](double value, double gap) { best.bound = std::max(best.bound, value - gap); };
   Options options;
   options.tolerance = kGoodEnough;
-  options.max_iterations = kProofIterations;
+  options.max_iterations = 100;  // a point that takes more is far off, and half a proof will do
   Index complete = 0;
   const Result found = solve(
       objective, options,
@@ -106,7 +105,7 @@ Certificate prove(const Objective& objective, const Vector& w, double b) {
         if (progress.iteration <= complete) return true;
         complete = progress.iteration;
         learn(progress.objective, progress.gap);
-        return best.gap() > kWithinTruth * (best.value - progress.objective);
+        return best.gap() > 2 * (best.value - progress.objective);
       },
       &w, b);
   learn(found.objective, found.gap);

@@ -1,6 +1,5 @@
 #include "solvers/span.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "support/clock.hpp"
 #include "support/linalg.hpp"
 #include "support/poll.hpp"
-#include "svmgsu/engines/objective.hpp"
 #include "svmgsu/kinds/covariance.hpp"
 
 namespace svmgsu {
@@ -21,62 +19,39 @@ bool is_isotropic(const Covariance& kind) {
   return kind.layout() == Covariance::Layout::isotropic && !kind.is_shared();
 }
 
-// Rows of means and factors together, or −1 where a covariance is of another kind.
-Index rows_of(const Gaussians& data) {
-  Index rows = data.samples();
-  for (const auto& term : data.covariance()) {
-    if (is_isotropic(term.kind)) continue;
-    for (const Index id : data.ids()) {
-      const Index rank = term.kind.rank(id);
-      if (rank < 0) return -1;
-      rows += rank;
-    }
-  }
-  return rows;
-}
-
-bool suits_span(const Objective& objective) {
+bool suits_span(const Engine& objective) {
   const Gaussians* const data = objective.source().whole();
   if (!data || data->means().sparse() || objective.features() <= choices::kAlwaysDense) return false;
-  const Index rows = rows_of(*data);
+  const Index rows = rows_of_span(*data, true);
   if (rows < 0 || rows > choices::kMostDense || rows >= objective.features()) return false;
-  // The dual of the hinge is solved from inner products, unless there is an isotropic covariance.
-  const auto has_factors = [](const CovarianceSum::Term& term) { return !is_isotropic(term.kind); };
-  const bool descends = std::all_of(data->covariance().begin(), data->covariance().end(), has_factors);
-  return !(descends && objective.loss().name() == std::string("hinge"));
+  const bool descends = objective.loss().name() == std::string("hinge") && rows_of_span(*data, false) >= 0;
+  return !descends;
 }
 
-// x − o of every sample, then its factors, and the basis Q of their span: rows = RᵀQᵀ.
+// The samples in the basis Q of their span: rows = RᵀQᵀ.
 class Span {
  public:
-  explicit Span(const Objective& objective) : data_(*objective.source().whole()) {
-    const Index n = objective.features(), count = data_.samples();
-    Matrix rows = Matrix::Zero(rows_of(data_), n);
-    Index at = count;
+  explicit Span(const Engine& objective) : data_(*objective.source().whole()) {
+    SpanRows of = gather_span(objective);
+    const Index count = data_.samples(), size = of.rows.rows();
+    basis_ = linalg::Basis(std::move(of.rows));
+    const Matrix coordinates = basis_.triangle();
+    means_.resize(count, size);
+    factors_.resize(size - count, size);
     for (Index i = 0; i < count; ++i) {
-      const Index id = data_.ids()[static_cast<std::size_t>(i)];
-      const double one = 1;
-      data_.means().add(Batch{&id, 1}, &one, rows.row(i).data());
-      if (objective.origin().size()) rows.row(i) -= objective.origin().transpose();
-      start_.push_back(at - count);
-      for (const auto& term : data_.covariance()) {
-        if (is_isotropic(term.kind)) continue;
-        const Index rank = term.kind.rank(id);
-        if (rank == 0) continue;
-        term.kind.factors(id, term.scale, rows.row(at).data());
-        at += rank;
-      }
+      const Index first = of.start[static_cast<std::size_t>(i)], end = of.start[static_cast<std::size_t>(i) + 1];
+      means_.row(i) = coordinates.row(first);
+      start_.push_back(first - i);
+      for (Index j = first + 1; j < end; ++j) factors_.row(j - i - 1) = coordinates.row(j);
     }
-    start_.push_back(at - count);
-    basis_ = linalg::Basis(std::move(rows));
-    coordinates_ = basis_.triangle();
+    start_.push_back(size - count);
   }
 
   Gaussians data() {
-    const Index count = data_.samples(), size = coordinates_.cols();
+    const Index count = data_.samples();
     std::vector<CovarianceSum::Term> terms;
-    if (size > count)
-      terms.push_back({LowRank({coordinates_.row(count).data(), size - count, size}, start_.data(), count), 1.0});
+    if (factors_.rows() > 0)
+      terms.push_back({LowRank({factors_.data(), factors_.rows(), factors_.cols()}, start_.data(), count), 1.0});
     variances_.reserve(data_.covariance().size());
     for (const auto& term : data_.covariance()) {
       if (!is_isotropic(term.kind)) continue;
@@ -87,7 +62,7 @@ class Span {
                               &variances_.back()[static_cast<std::size_t>(i)]);
       terms.push_back({Isotropic({variances_.back().data(), count, 1}), 1.0});
     }
-    return {Rows(coordinates_.data(), count, size), CovarianceSum(std::move(terms))};
+    return {Rows(means_.data(), count, means_.cols()), CovarianceSum(std::move(terms))};
   }
 
   Vector to_span(const Vector& w) const { return basis_.coordinates(w); }
@@ -96,14 +71,48 @@ class Span {
  private:
   const Gaussians& data_;
   linalg::Basis basis_;
-  Matrix coordinates_;  // of each mean and factor, a row each
-  std::vector<Index> start_;
+  Matrix means_, factors_;    // coordinates
+  std::vector<Index> start_;  // of each sample's factors
   std::vector<std::vector<double>> variances_;
 };
 
 }  // namespace
 
-std::optional<Result> solve_in_span(const Objective& objective, const Options& options, const Monitor& monitor,
+Index rows_of_span(const Gaussians& data, bool isotropic_allowed) {
+  Index rows = data.samples();
+  for (const auto& term : data.covariance()) {
+    if (isotropic_allowed && is_isotropic(term.kind)) continue;
+    for (const Index id : data.ids()) {
+      const Index rank = term.kind.rank(id);
+      if (rank < 0) return -1;
+      rows += rank;
+    }
+  }
+  return rows;
+}
+
+SpanRows gather_span(const Engine& objective) {
+  const Gaussians& data = *objective.source().whole();
+  SpanRows result;
+  result.rows.setZero(rows_of_span(data, true), objective.features());
+  Index at = 0;
+  for (const Index id : data.ids()) {
+    const double one = 1;
+    result.start.push_back(at);
+    data.means().add(Batch{&id, 1}, &one, result.rows.row(at).data());
+    if (objective.origin().size()) result.rows.row(at) -= objective.origin().transpose();
+    ++at;
+    for (const auto& term : data.covariance()) {
+      const Index rank = is_isotropic(term.kind) ? 0 : term.kind.rank(id);
+      if (rank > 0) term.kind.factors(id, term.scale, result.rows.row(at).data());
+      at += rank;
+    }
+  }
+  result.start.push_back(at);
+  return result;
+}
+
+std::optional<Result> solve_in_span(const Engine& objective, const Options& options, const Monitor& monitor,
                                     const Vector* start_w, double start_b) {
   if (!suits_span(objective)) return std::nullopt;
   const Clock clock;
@@ -115,7 +124,7 @@ std::optional<Result> solve_in_span(const Objective& objective, const Options& o
   };
   std::optional<Span> made;
   try {
-    const Objective::Trivial trivial = objective.trivial();
+    const Engine::Trivial trivial = objective.trivial();
     const auto zero = std::make_shared<const Vector>(Vector::Zero(objective.features()));
     double last_call = 0;
     const Watch watch([&] {
@@ -135,8 +144,8 @@ std::optional<Result> solve_in_span(const Objective& objective, const Options& o
   }
   Span& span = *made;
   const std::shared_ptr<const Loss> loss(std::shared_ptr<void>(), &objective.loss());  // the objective outlives us
-  const Objective inner(TrainingSet(span.data(), objective.targets()), objective.lambda(), objective.threads(),
-                        objective.intercept(), loss);
+  const Engine inner(TrainingSet(span.data(), objective.targets()), objective.lambda(), objective.threads(),
+                     objective.intercept(), loss);
   Vector start;
   if (start_w) start = span.to_span(*start_w);
   const Monitor outside = [&](Progress progress) {

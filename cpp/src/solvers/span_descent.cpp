@@ -7,9 +7,9 @@
 // m = Σ (1 + rank_i). One sample's point is maximised over at a time, exactly; b is treated as in dual_descent.cpp.
 // The value of J and the bound that are reported come from the data themselves, not from the inner products.
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -17,6 +17,7 @@
 #include "kernels/kernels.hpp"
 #include "solvers/dual_descent.hpp"
 #include "solvers/preconditioner.hpp"
+#include "solvers/span.hpp"
 #include "support/linalg.hpp"
 #include "support/poll.hpp"
 #include "support/random.hpp"
@@ -28,9 +29,9 @@ namespace {
 constexpr double kFarthest = 8;          // beyond, Φ is 0 or 1
 constexpr double kRidgeOfBlock = 1e-10;  // of a block's trace: makes dependent factors harmless, steps stay ascents
 constexpr double kInside = 1e-12;        // by which v is shortened, so that rounding does not put it outside C
-constexpr int kSweepsPerLook = 5;        // between two looks at the gap that inner products tell
-constexpr double kUntilLook = 0.2;       // of that gap, until the data are looked at again
-constexpr int kMostLooks = 20;           // the same in looks
+constexpr int kSweepsOfB = 5;            // between two changes of b₀
+constexpr double kUntilLook = 0.2;       // of what a sweep gains, until J and the bound are looked at again
+constexpr int kMostSweeps = 100;         // the same in sweeps
 constexpr int kBisections = 60;
 
 // Maximises p·δ − δᵀMδ/2 over δ with (a, v) + δ in C, where M = [first, crossᵀ; cross, diag(squares)].
@@ -168,12 +169,14 @@ class Block {
 
 class SpanDescent {
  public:
-  explicit SpanDescent(const Objective& objective)
-      : objective_(objective), data_(*objective.source().whole()), count_(objective.samples()) {
-    start_.push_back(0);
-    for (Index i = 0; i < count_; ++i) start_.push_back(start_.back() + 1 + rank(i));
-    gather();
-    multiply();
+  explicit SpanDescent(const Engine& objective) : objective_(objective), count_(objective.samples()) {
+    SpanRows gathered = gather_span(objective);
+    rows_ = std::move(gathered.rows);
+    start_ = std::move(gathered.start);
+    turn();
+    products_.setZero(size(), size());
+    add_products(rows_, objective_.threads(), products_);
+    for (Index j = 0; j < size(); ++j) row_.push_back(products_.data() + j * size());
     for (Index i = 0; i < count_ && objective.intercept(); ++i)
       reach_ += product(start(i), start(i)) / static_cast<double>(count_);
     blocks_.resize(static_cast<std::size_t>(count_));
@@ -189,18 +192,17 @@ class SpanDescent {
     SplitMix64 random(0);
     Descent now;
     now.passes = 1;
-    double enough = std::numeric_limits<double>::infinity();
     const double share = static_cast<double>(size()) / static_cast<double>(objective_.features());
-    for (int looks = 1;; ++looks) {
-      for (int k = 0; k < kSweepsPerLook; ++k) {
-        sweep(random);
-        poll();
-      }
-      now.passes += share * (kSweepsPerLook + 1);
-      const double gap = gap_by_products();
-      if (gap <= enough || looks >= kMostLooks) {
-        looks = 0;
-        enough = kUntilLook * gap;
+    double enough = std::numeric_limits<double>::infinity();
+    int last = 0;  // sweep before the last look
+    for (int sweeps = 1;; ++sweeps) {
+      const double gain = sweep(random);
+      poll();
+      now.passes += share;
+      if (sweeps % kSweepsOfB != 0) continue;
+      if (gain <= enough || sweeps - last >= kMostSweeps) {  // a look costs several sweeps
+        enough = kUntilLook * gain;
+        last = sweeps;
         now.passes += 3;
         look(now);
         if (!goes_on(now)) return;
@@ -219,39 +221,16 @@ class SpanDescent {
   }
   double sign(Index i) const { return objective_.targets().sign(i); }
 
-  Index rank(Index i) const {
-    Index sum = 0;
-    for (const auto& term : data_.covariance()) sum += term.kind.rank(data_.ids()[static_cast<std::size_t>(i)]);
-    return sum;
-  }
-
-  // x_i − o and factors of each sample, turned so that those of one sample are orthogonal.
-  void gather() {
-    const Index n = objective_.features();
-    rows_.setZero(size(), n);
+  // Makes the factors of each sample orthogonal.
+  void turn() {
     for (Index i = 0; i < count_; ++i) {
-      const Index id = data_.ids()[static_cast<std::size_t>(i)];
-      const double one = 1;
-      data_.means().add(Batch{&id, 1}, &one, rows_.row(start(i)).data());
-      if (objective_.origin().size()) rows_.row(start(i)) -= objective_.origin().transpose();
-      Index at = start(i) + 1;
-      for (const auto& term : data_.covariance()) {
-        const Index rank = term.kind.rank(id);
-        if (rank > 0) term.kind.factors(id, term.scale, rows_.row(at).data());
-        at += rank;
-      }
-      if (at - start(i) < 3) continue;
-      const auto factors = rows_.middleRows(start(i) + 1, at - start(i) - 1);
+      const Index rank = end(i) - start(i) - 1;
+      if (rank < 2) continue;
+      const auto factors = rows_.middleRows(start(i) + 1, rank);
       const EigenMatrix gram = factors * factors.transpose();
       const EigenMatrix turned = linalg::eigenpairs(gram).vectors.transpose() * factors;
-      rows_.middleRows(start(i) + 1, at - start(i) - 1) = turned;
+      rows_.middleRows(start(i) + 1, rank) = turned;
     }
-  }
-
-  void multiply() {
-    products_.setZero(size(), size());
-    add_products(rows_, objective_.threads(), products_);
-    for (Index j = 0; j < size(); ++j) row_.push_back(products_.data() + j * size());
   }
 
   void set_block(Index i) {
@@ -267,8 +246,10 @@ class SpanDescent {
     }
   }
 
-  void sweep(SplitMix64& random) {
+  // Once over all samples. By how much the dual value has risen.
+  double sweep(SplitMix64& random) {
     std::vector<double> slope, next, change;
+    double gain = 0;
     for (std::size_t s = 0; s < order_.size(); ++s) {
       std::swap(order_[s], order_[s + random() % (order_.size() - s)]);
       const Index i = order_[s], at = start(i), length = end(i) - at;
@@ -289,6 +270,7 @@ class SpanDescent {
       const double quadratic = block.quadratic(change.data());
       if (!(linear > 0)) continue;
       const double step = quadratic > linear ? linear / quadratic : 1.0;
+      gain += most(i) * step * (linear - step * quadratic / 2);
       for (std::size_t k = 0; k < next.size(); ++k) {
         change[k] *= step;
         point[k] += change[k];
@@ -298,61 +280,30 @@ class SpanDescent {
       kernels::add_rows(&row_[static_cast<std::size_t>(at)], static_cast<int>(length), size(), change.data(),
                         margins_.data());
     }
+    return gain;
   }
 
-  // The coefficients of rows_ in w, and Σ a of each side.
-  void coefficients(Vector* side, double* mass) const {
-    for (int k : {0, 1}) side[k].setZero(size());
+  // J at (w, b) and the bound, from the data; sums anew what the sweeps have added up.
+  void look(Descent& now) {
+    Vector side[2] = {Vector::Zero(size()), Vector::Zero(size())};  // the coefficients of rows_ in w
+    double mass[2] = {0, 0};
     for (Index i = 0; i < count_; ++i) {
       const bool positive = sign(i) > 0;
-      Vector& out = side[positive];
       mass[positive] += most(i) * point_[static_cast<std::size_t>(start(i))];
       for (Index j = start(i); j < end(i); ++j)
-        out(j) = (j == start(i) ? sign(i) : -1.0) * most(i) * point_[static_cast<std::size_t>(j)];
+        side[positive](j) = (j == start(i) ? sign(i) : -1.0) * most(i) * point_[static_cast<std::size_t>(j)];
     }
-  }
-
-  // The relative gap as inner products tell it; sums anew what the sweeps have added up.
-  double gap_by_products() {
-    Vector side[2], image[2];
-    double mass[2] = {0, 0}, scale[2] = {1, 1};
-    coefficients(side, mass);
-    // The side with more mass is scaled down to the other.
-    for (int k : {0, 1})
-      if (objective_.intercept()) scale[k] = mass[k] > 0 ? std::min(mass[0], mass[1]) / mass[k] : 0.0;
     mass_ = mass[1] - mass[0];
-    for (int k : {0, 1}) {
-      image[k].setZero(size());
-      kernels::add_rows(row_.data(), static_cast<int>(size()), size(), side[k].data(), image[k].data());
-    }
-    margins_ = image[0] + image[1];
-    const Vector scaled = scale[0] * side[0] + scale[1] * side[1];
-    const double lambda = objective_.lambda(), b = b_ + reach_ * mass_;
-    const double bound =
-        lambda * (scale[0] * mass[0] + scale[1] * mass[1] - scaled.dot(scale[0] * image[0] + scale[1] * image[1]) / 2);
-    double value = lambda / 2 * (side[0] + side[1]).dot(margins_);
-    for (Index i = 0; i < count_; ++i) {
-      double variance = 0;
-      for (Index j = start(i) + 1; j < end(i); ++j) variance += margins_(j) * margins_(j);
-      const double d = 1 - sign(i) * (margins_(start(i)) + b);
-      value += lambda * most(i) * expected_hinge(d, std::sqrt(variance)).loss;
-    }
-    return value > 0 ? (value - bound) / value : 0.0;
-  }
-
-  // J at (w, b) and the bound, from the data.
-  void look(Descent& now) {
-    Vector side[2];
-    double mass[2] = {0, 0};
-    coefficients(side, mass);
+    margins_.setZero();
+    for (const Vector& of : side)
+      kernels::add_rows(row_.data(), static_cast<int>(size()), size(), of.data(), margins_.data());
     const Vector sum[2] = {rows_.transpose() * side[0], rows_.transpose() * side[1]};
     now.w = sum[0] + sum[1];
-    now.b = b_ + reach_ * (mass[1] - mass[0]);
+    now.b = b_ + reach_ * mass_;
     certify(objective_, sum, mass, now, pass_);
   }
 
-  const Objective& objective_;
-  const Gaussians& data_;
+  const Engine& objective_;
   Index count_;
   std::vector<Index> start_;        // of each sample's rows: its mean, then its factors
   Matrix rows_, products_;          // m × n, and their inner products
@@ -362,27 +313,12 @@ class SpanDescent {
   Vector margins_;                   // w·(x − o) and F w
   double b_ = 0, reach_ = 0, mass_ = 0;
   std::vector<Index> order_;
-  Evaluation pass_;
+  Evaluated pass_;
 };
 
 }  // namespace
 
-bool is_wide(const Gaussians& data) {
-  if (data.covariance().empty()) return false;
-  Index rows = 0;
-  for (const Index id : data.ids()) {
-    ++rows;
-    for (const auto& term : data.covariance()) {
-      const Index rank = term.kind.rank(id);
-      if (rank < 0) return false;
-      rows += rank;
-    }
-    if (rows >= data.features()) return false;
-  }
-  return true;
-}
-
-void descend_in_span(const Objective& objective, const std::function<bool(const Descent&)>& goes_on) {
+void descend_in_span(const Engine& objective, const std::function<bool(const Descent&)>& goes_on) {
   SpanDescent(objective).run(goes_on);
 }
 

@@ -74,7 +74,7 @@ struct Result {
   std::vector<Progress> history;
 };
 
-// `start` (w, b) warm-starts the newton solver where given; one that is not finite or absurdly bad is not used.
+// `start` (w, b) warm-starts the newton solver where given; one that is not finite or worse than w = 0 is not used.
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor = {},
              const Vector* start_w = nullptr, double start_b = 0);
 

@@ -1,9 +1,8 @@
 // Passes over the data: value, gradient and bound.
-#include "svmgsu/engines/objective.hpp"
+#include "engines/engine.hpp"
 
 #include <cmath>
 
-#include "engines/hessian.hpp"
 #include "engines/line.hpp"
 #include "engines/requests.hpp"
 #include "engines/rounding.hpp"
@@ -12,12 +11,6 @@
 namespace svmgsu {
 
 namespace {
-
-Cuts cuts_of(const Source& source) {
-  const Index count = source.samples();
-  const double sums = 2 * source.like().sum_size();
-  return Cuts(count, block_size(source.like(), source.numbers(), count, sums), sums);
-}
 
 std::shared_ptr<const Loss> loss_or_usual(std::shared_ptr<const Loss> loss, Task task) {
   return loss ? std::move(loss) : make_loss(task == Task::regression ? "squared" : "hinge");
@@ -31,20 +24,18 @@ Task task_of(const std::shared_ptr<const Source>& source, const std::shared_ptr<
 
 }  // namespace
 
-Objective::Objective(TrainingSet set, double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss)
-    : Objective(std::make_shared<MemorySource>(std::move(set.data)),
-                std::make_shared<const Targets>(std::move(set.targets)), lambda, threads, intercept, std::move(loss),
-                false) {}
+Engine::Engine(TrainingSet set, double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss)
+    : Engine(std::make_shared<MemorySource>(std::move(set.data)),
+             std::make_shared<const Targets>(std::move(set.targets)), lambda, threads, intercept, std::move(loss)) {}
 
-Objective::Objective(std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets, double lambda,
-                     int threads, bool intercept, std::shared_ptr<const Loss> loss, bool lean)
+Engine::Engine(std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets, double lambda, int threads,
+               bool intercept, std::shared_ptr<const Loss> loss)
     : loss_(loss_or_usual(std::move(loss), task_of(source, targets))),
       lambda_(lambda),
       threads_(threads),
       intercept_(intercept),
       source_(std::move(source)),
       targets_(std::move(targets)),
-      slot_(lean ? std::make_shared<Slot>() : nullptr),
       features_(source_->like().features()) {
   require(lambda > 0 && std::isfinite(lambda), "lambda: must be positive and finite, got " + std::to_string(lambda));
   targets_->require_samples(source_->samples());
@@ -52,10 +43,9 @@ Objective::Objective(std::shared_ptr<const Source> source, std::shared_ptr<const
   learn_targets();
 }
 
-Objective::Objective(const Objective& of, std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets,
-                     Vector origin, Vector moved)
-    : Objective(of) {
-  slot_ = source->whole() ? nullptr : of.slot_;
+Engine::Engine(const Engine& of, std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets,
+               Vector origin, Vector moved)
+    : Engine(of) {
   source_ = std::move(source);
   targets_ = std::move(targets);
   origin_ = std::move(origin);
@@ -63,45 +53,43 @@ Objective::Objective(const Objective& of, std::shared_ptr<const Source> source, 
   learn_targets();
 }
 
-void Objective::learn_targets() {
+void Engine::learn_targets() {
   columns_ = std::make_shared<Columns>();
   mean_weight_ = targets_->mean_weight();
   centre_ = intercept_ ? targets_->centre() : 0.0;
-  cuts_ = std::make_shared<const Cuts>(cuts_of(*source_));
+  cuts_ = std::make_shared<const Cuts>(pass_cuts(source_->like(), source_->numbers(), samples()));
 }
 
-void Objective::become_part(Vector origin, double centre, const Cuts& cuts) {
+void Engine::become_part(Vector origin, double centre, const Cuts& cuts) {
   origin_ = std::move(origin);
   centre_ = centre;
   cuts_ = std::make_shared<const Cuts>(cuts);
 }
 
-void Objective::require_point(const Vector& w, const char* name) const {
+void Engine::require_point(const Vector& w, const char* name) const {
   if (w.size() != features())
     require(false, std::string(name) + ": " + std::to_string(w.size()) + " numbers for " + std::to_string(features()) +
                        " features");
 }
 
-Evaluation Objective::evaluate(const Vector& w, double b, double epsilon) const {
-  Evaluation e;
+Evaluated Engine::evaluate(const Vector& w, double b, double epsilon) const {
+  Evaluated e;
   evaluate(w, b, epsilon, e);
   return e;
 }
 
 // Not far off, a number of each sum is corrected for the origin; far off, the numbers of the rows themselves.
-Objective::Centred Objective::centred() const {
+Engine::Centred Engine::centred() const {
   if (!intercept()) return {};
   const Centre centre = centre_of(*source_);
   if (centre.at.size() == 0) return {};
   std::shared_ptr<const Source> source = centre.far ? seen_from(source_, centre.at) : source_;
   const Vector origin = centre.far ? Vector() : centre.at;
-  return {std::unique_ptr<Objective>(new Objective(*this, source, targets_, origin, centre.at)), centre.at};
+  return {std::unique_ptr<Engine>(new Engine(*this, source, targets_, origin, centre.at)), centre.at};
 }
 
-Objective::Cost Objective::cost() const { return {source_->numbers(), source_->rank()}; }
-
 // One of each so many neighbours: in the order of memory, and no pattern of the data is met at every draw.
-std::unique_ptr<Objective> Objective::subsample(Index rows, std::uint64_t seed) const {
+std::unique_ptr<Engine> Engine::subsample(Index rows, std::uint64_t seed) const {
   if (rows >= samples()) return nullptr;
   SplitMix64 random(seed);
   std::vector<Index> positions;
@@ -113,10 +101,10 @@ std::unique_ptr<Objective> Objective::subsample(Index rows, std::uint64_t seed) 
   double mass[2];
   some->masses(mass);
   if (task() == Task::classification && !(mass[0] > 0 && mass[1] > 0)) return nullptr;
-  return std::unique_ptr<Objective>(new Objective(*this, source_->take(positions), some, origin_, moved_));
+  return std::unique_ptr<Engine>(new Engine(*this, source_->take(positions), some, origin_, moved_));
 }
 
-const PointCache& Objective::complete(PointCache& known, const Vector& w) const {
+const PointCache& Engine::complete(PointCache& known, const Vector& w) const {
   if (!known.mean.empty()) return known;
   require_point(w);
   require(!source_->remote(), "objective: the samples are in shards, which are asked for sums alone");
@@ -137,17 +125,14 @@ const PointCache& Objective::complete(PointCache& known, const Vector& w) const 
   return known;
 }
 
-void Objective::require_known(const Evaluation& at, const char* name) const {
+void Engine::require_known(const Evaluated& at, const char* name) const {
   const PointCache* const known = at.cache.get();
   require(
       known && at.w.size() == features_ && (known->mean.empty() || static_cast<Index>(known->mean.size()) == samples()),
       std::string(name) + ": not a point that this objective has evaluated");
 }
 
-const PointCache& Objective::cached(const Evaluation& at) const { return complete(*at.cache, at.w); }
-
-// L″ of every sample, as it was or would have been cached.
-void Objective::fill_curvature(const Evaluation& at, const PointCache& of, std::vector<double>& out) const {
+void Engine::fill_curvature(const Evaluated& at, const PointCache& of, std::vector<double>& out) const {
   out.resize(static_cast<std::size_t>(samples()));
   Residuals r;
   for (Index first = 0; first < samples(); first += kMaxBatch) {
@@ -159,7 +144,7 @@ void Objective::fill_curvature(const Evaluation& at, const PointCache& of, std::
   }
 }
 
-const Histogram& Objective::kappa_histogram(const Evaluation& at) const {
+const Histogram& Engine::kappa_histogram(const Evaluated& at) const {
   PointCache& known = *at.cache;
   if (!known.kappa.empty()) return known.kappa;
   std::vector<double> made;
@@ -170,7 +155,7 @@ const Histogram& Objective::kappa_histogram(const Evaluation& at) const {
   return known.kappa;
 }
 
-double Objective::active_share(const Evaluation& at, double negligible) const {
+double Engine::active_share(const Evaluated& at, double negligible) const {
   require_known(at, "at");
   const Histogram& levels = kappa_histogram(at);
   return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(samples());
@@ -259,9 +244,8 @@ struct GradientLink {
 
 }  // namespace
 
-void Objective::pass(const Vector& w, double b, double epsilon, bool columns, PointCache& cache, const Emit* emit,
-                     PassSums& total) const {
-  cache.take(slot_);
+void Engine::pass(const Vector& w, double b, double epsilon, bool columns, PointCache& cache, const Emit* emit,
+                  PassSums& total) const {
   cache.kappa = Histogram();
   const Index known = source_->remote() ? 0 : samples();  // of which w·x and wᵀΣw are cached here
   for (auto* array : {&cache.mean, &cache.variance}) array->resize(static_cast<std::size_t>(known));
@@ -285,7 +269,7 @@ void Objective::pass(const Vector& w, double b, double epsilon, bool columns, Po
       GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, cache, here, columns}, &total);
 }
 
-void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const {
+void Engine::evaluate(const Vector& w, double b, double epsilon, Evaluated& e) const {
   require_point(w);
   e.w = w;
   e.b = b;
@@ -327,11 +311,22 @@ void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& 
   e.certificate.above = above;
 }
 
-Certificate Objective::certify(const Vector& w, double b) const {
-  const Evaluation here = at_zero(w);
+Certificate Engine::certify(const Vector& w, double b) const {
+  const Evaluated here = at_zero(w);
   Certificate result = evaluate(w, intercept() ? best_intercept(here, b) : b).certificate;
-  result.value = line_at(here, 0.0).at(0, b).value;
+  result.value = Line(*this, here, 0.0).at(0, b).value;
   return result;
 }
+
+Objective::Objective(TrainingSet set, double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss)
+    : engine_(std::make_shared<const Engine>(std::move(set), lambda, threads, intercept, std::move(loss))) {}
+Index Objective::samples() const { return engine_->samples(); }
+Index Objective::features() const { return engine_->features(); }
+Evaluation Objective::evaluate(const Vector& w, double b, double epsilon) const {
+  return engine_->evaluate(w, b, epsilon);
+}
+double Objective::value(const Vector& w, double b, double epsilon) const { return engine_->value(w, b, epsilon); }
+double Objective::best_intercept(const Vector& w, double start) const { return engine_->best_intercept(w, start); }
+Certificate Objective::certify(const Vector& w, double b) const { return engine_->certify(w, b); }
 
 }  // namespace svmgsu
