@@ -106,6 +106,8 @@ def test_measures_of_two_classes_are_scikit_learns(two_classes, weighted):
     expected = sk.confusion_matrix(y, said, sample_weight=w)
     np.testing.assert_allclose(found.confusion / found.confusion.sum(), expected / expected.sum())
     assert found.confusion.sum() == pytest.approx(len(y))
+    expected = metrics.calibration_error(y == "yes", proba, bins=10, sample_weight=w)
+    assert found.calibration_error == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -342,6 +344,8 @@ def test_mcnemar_counts_where_only_one_is_right():
     assert swapped.exact_p_value == found.exact_p_value
     same = metrics.mcnemar(y, first, first)
     assert (same.exact_p_value, same.statistic, same.p_value) == (1, 0, 1)
+    equal = from_counts(3, 3)
+    assert (equal.exact_p_value, equal.statistic, equal.p_value) == (1, 0, 1)
 
 
 # Hours of extra sleep with two drugs: the example of the paper in which Student gives his test.
