@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from .style import BLUE, GREY, ORANGE, VERMILLION, Look, Model, last_step, legend, own_axes
 
@@ -82,7 +83,10 @@ def pool(model: Model, ax: Axes | None = None) -> Axes:
         raise ValueError(f"model: expected a fitted GSUClassifier or GSURegressor, got {model!r}")
     order = np.argsort(-summary.losses, kind="stable")
     rows = np.arange(len(order))
-    ax = own_axes((8.4, 0.8 + 0.32 * len(order))) if ax is None else ax
+    if ax is None:
+        ax = own_axes((9.2, 0.8 + 0.32 * len(order)))
+        assert isinstance(ax.figure, Figure)
+        ax.figure.set_layout_engine("constrained", rect=(0, 0, 0.87, 1))  # the weights are on the right
     ax.plot(summary.losses[order], rows, "o", color=BLUE, label="a member")
     ax.axvline(summary.loss, color=GREY, linestyle="--", label="the pool")
     ax.set_yticks(rows, [summary.members[m] for m in order])
@@ -95,6 +99,7 @@ def pool(model: Model, ax: Axes | None = None) -> Axes:
     style: Look = {"facecolor": "none", "edgecolor": GREY, "hatch": "///"}
     beside.barh(rows - 0.18, summary.fallback_weights[order], 0.34, **style)
     beside.tick_params(labelleft=False)
-    beside.set_xlabel("weight (hatched:\nunlike uncertainties)")
+    beside.spines[["top", "right"]].set_visible(False)
+    beside.set_xlabel("weight (hatched:\nother uncertainties)")
     legend(ax)
     return ax
