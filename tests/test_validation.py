@@ -72,6 +72,7 @@ REFUSED = {
     "y: only one class, 3; training needs samples of two": lambda: train(X, np.full(COUNT, 3)),
     "y: only one class, 'a'": lambda: train(X, ["a"] * COUNT),
     "y: 3 classes (0, 1, 2); an Objective has two": lambda: svmgsu.Objective(X, np.arange(COUNT) % 3),
+    "y: 5 classes (0, 1, 2, 3, 4); an Objective has two": lambda: svmgsu.Objective(X, np.arange(COUNT) % 5),
     "y: 20 classes (0, 1, 2, 3, 4, ...)": lambda: svmgsu.Objective(X, np.arange(COUNT)),
     "y: looks continuous, with 3 different numbers (0.0, 0.5, 1.0)": lambda: train(X, np.arange(20) % 3 / 2),
     "y: 19 labels for 20 samples": lambda: train(X, y[:-1]),
@@ -127,6 +128,9 @@ REFUSED = {
     "factors: expected 3 dimensions": lambda: svmgsu.LowRank(np.zeros((2, 3))),
     "diagonal: shape (2, 3), but the factors are of 2 samples and 4 features": lambda: svmgsu.LowRank(
         np.zeros((2, 1, 4)), diagonal=np.zeros((2, 3))
+    ),
+    "cov: the terms of a sum disagree about n_features: [5, 6]": lambda: (
+        svmgsu.Shared(np.ones(5)) + svmgsu.Shared(np.ones(6))
     ),
     "cov: Shared got no class": lambda: svmgsu.Shared({}),
     "cov: the classes' covariances must have the same shape, got (2, 2), (3, 3)": lambda: svmgsu.Shared(
