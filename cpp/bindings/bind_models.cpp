@@ -106,13 +106,6 @@ void bind_prediction(py::module_& m) {
       },
       arg("data"), exact("w"), exact("b"), arg("threads"));
   m.def(
-      "variances",
-      [](const Gaussians& data, Doubles w, Doubles b, int threads) {
-        return move_to_array(
-            released([&, planes = planes_of(w, b)] { return margins(planes, data, threads).variance; }));
-      },
-      arg("data"), exact("w"), exact("b"), arg("threads"));
-  m.def(
       "class_scores",
       [](const Classification& task, const Gaussians& data, Doubles w, Doubles b, int threads) {
         return move_to_array(

@@ -169,14 +169,17 @@ class Options:
         options.multi_class = self.multi_class
         options.balanced = isinstance(self.class_weight, str)
         options.probability = self.probability
-        if self.max_time is not None:
-            options.max_seconds = max(0.0, self.deadline - time.monotonic())
+        options.max_seconds = self.seconds_left()
         if self.solver == "sgd":
             options.average = self.average
             options.seed = self.seed
             options.steps = self.steps or 0
             options.batch = self.batch_size or 0
         return options
+
+    def seconds_left(self) -> float:
+        """Return the seconds until the deadline."""
+        return max(0.0, self.deadline - time.monotonic())
 
 
 _DEFAULTS = {entry.name: entry.default for entry in fields(Options)}

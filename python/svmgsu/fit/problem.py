@@ -134,6 +134,7 @@ class Problem:
         if options.searches and isinstance(self.source, DataSource):
             core.lam, core.cov_scale = self._search_sample(core, groups)
             core.lams = core.cov_scales = []
+            core.max_seconds = options.seconds_left()
         items = self._items(factors, groups)
         if start is not None:
             items["start"] = self._start(start)
@@ -241,14 +242,14 @@ class Problem:
             multi_class=self.options.multi_class,
             lam=found["lam"],
             loss=self.options.core_loss.name,
-            objective_=sum(result.objective for result in results),
-            gap_=sum(result.gap for result in results),
-            n_iter_=max(result.iterations for result in results),
+            objective_=sum([result.objective for result in results]),
+            gap_=sum([result.gap for result in results]),
+            n_iter_=max([result.iterations for result in results]),
             history_=history[0] if len(history) == 1 else history,
             feature_names_in_=self.source.feature_names_in_,
             class_weight_=None if factors is None or not np.ptp(factors) else factors / factors.mean(),
             status_=found["status"],
-            calibration_=tuple(Calibration(*row) for row in found["calibration"]) or None,
+            calibration_=tuple(map(Calibration._make, found["calibration"])) or None,
         )
 
     def _regression(self, found: _core.FitItems) -> RegressionModel:
@@ -352,5 +353,13 @@ class Problem:
 
 def record(result: _core.Result) -> list[dict[str, float]]:
     """Return the solver's history as models keep it."""
-    names = ("iteration", "objective", "gap", "seconds", "passes")
-    return [{name: getattr(at, name) for name in names} for at in result.history]
+    return [
+        {
+            "iteration": at.iteration,
+            "objective": at.objective,
+            "gap": at.gap,
+            "seconds": at.seconds,
+            "passes": at.passes,
+        }
+        for at in result.history
+    ]

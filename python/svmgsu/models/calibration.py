@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ..support.validation import FloatArray
 
 
-@dataclass(frozen=True)
-class Calibration:
+class Calibration(NamedTuple):
     """How a decision value f, with variance v = wᵀΣw, becomes the log-odds of the positive class.
 
         z(f, v) = base + (a f + b - base) / (1 + κ v)
@@ -56,10 +55,6 @@ class Calibration:
         """(A, B) of the sigmoid of noise-free samples, as 1/(1 + exp(A f + B))."""
         return -self.a, -self.b
 
-    def turned(self) -> Calibration:
-        """Return the calibration of decision values of the other sign."""
-        return Calibration(self.a, -self.b, self.kappa, -self.base)
-
     def log_odds(
         self,
         margin: FloatArray,
@@ -75,10 +70,6 @@ class Calibration:
         if variance is not None and self.kappa > 0:
             evidence = evidence / (1 + self.kappa * np.asarray(variance, dtype=np.float64))
         return np.asarray((self.base if prior is None else prior) + evidence)
-
-    def threshold(self, extra: float = 0.0) -> float | None:
-        """Return the decision value at which log-odds + `extra` are 0; None if they do not depend on it."""
-        return -(self.b + extra) / self.a if self.a > 0 else None
 
     def probability(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -256,7 +256,12 @@ class Model(LinearModel):
         if format == "gsvm" and kind == "float":
             texts = [f"{value:g}" for value in self.classes_.tolist()]
         if format == "gsvm" and texts == ["+1", "-1"]:  # strings sort so; the file has -1 first
-            self._turned().save(path, format)
+            turned = replace(
+                self, coef_=-self.coef_, intercept_=-self.intercept_, classes_=self.classes_[::-1]
+            )
+            if self.calibration_ is not None:
+                turned.calibration_ = tuple(c._replace(b=-c.b, base=-c.base) for c in self.calibration_)
+            turned.save(path, format)
             return
         self._write(
             path,
@@ -279,31 +284,13 @@ class Model(LinearModel):
             f"objective={self.objective_:.6g}, gap={self.gap_:.2g})"
         )
 
-    def _turned(self) -> Model:
-        """Return the same model of two classes with the other one as the positive."""
-        return Model(
-            coef_=-self.coef_,
-            intercept_=-self.intercept_,
-            classes_=self.classes_[::-1],
-            cov_mat_type_=self.cov_mat_type_,
-            lam=self.lam,
-            loss=self.loss,
-            calibration_=self.calibration_ and tuple(c.turned() for c in self.calibration_),
-            prior_=None if self.prior_ is None else self.prior_[::-1],
-            class_weight_=None if self.class_weight_ is None else self.class_weight_[::-1],
-            feature_names_in_=self.feature_names_in_,
-        )
-
     def _of_classes(self) -> dict[str, FloatArray]:
         """Return calibrations, priors and weights as the core has them: empty where there are none."""
-        rows = np.array([(c.a, c.b, c.kappa, c.base) for c in self.calibration_ or ()], dtype=np.float64)
         none = np.empty(0)
-        prior = none if self.prior_ is None else self.prior_
-        weight = none if self.class_weight_ is None else self.class_weight_
         return {
-            "calibration": rows.reshape(-1, 4),
-            "prior": np.ascontiguousarray(prior, dtype=np.float64),
-            "class_weight": np.ascontiguousarray(weight, dtype=np.float64),
+            "calibration": np.array(self.calibration_ or np.empty((0, 4)), dtype=np.float64),
+            "prior": none if self.prior_ is None else np.ascontiguousarray(self.prior_, np.float64),
+            "class_weight": none if self.class_weight_ is None else np.ascontiguousarray(self.class_weight_),
         }
 
     def _in_parts(
@@ -328,7 +315,7 @@ class Model(LinearModel):
         if noise and data.cov is not None and not data.cov.needs_classes:
             terms = data.cov.terms(*data.shape, None)
         seen = _core.Gaussians(data.core_means(), terms)
-        return ask(core, seen, *self._planes(), *more, threads_of(threads))
+        return ask(core, seen, *self._planes(), *more, 0 if threads is None else threads_of(threads))
 
     def from_threshold(self, values: FloatArray) -> FloatArray:
         """Return decision values of two classes less the threshold of `predict`.
@@ -337,13 +324,13 @@ class Model(LinearModel):
         """
         if self.calibration_ is None:
             return values
-        (c,), extra = self.calibration_, 0.0
+        (c,) = self.calibration_
+        at_zero = c.b  # the log-odds of the decision value 0, with what is added to them
         if self.prior_ is not None:
-            extra += float(np.log(self.prior_[1]) - np.log(self.prior_[0])) - c.base
+            at_zero += float(np.log(self.prior_[1]) - np.log(self.prior_[0])) - c.base
         if self.class_weight_ is not None:
-            extra += float(np.log(self.class_weight_[1]) - np.log(self.class_weight_[0]))
-        threshold = c.threshold(extra)
-        return np.full_like(values, c.b + extra) if threshold is None else values - threshold
+            at_zero += float(np.log(self.class_weight_[1]) - np.log(self.class_weight_[0]))
+        return values + at_zero / c.a if c.a > 0 else np.full_like(values, at_zero)
 
 
 def probability_right(mean: FloatArray, std: FloatArray, signs: FloatArray) -> FloatArray:

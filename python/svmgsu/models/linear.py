@@ -56,7 +56,7 @@ class LinearModel:
 
     def _samples(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Gaussians:
         """Return new samples with their features in the order of the model's."""
-        data = new_samples(X, cov, std)
+        data = as_gaussians(X, None, std) if cov is None else new_samples(X, cov, std)
         if self.feature_names_in_ is not None:
             data = data.in_order(self.feature_names_in_)
         if data.shape[1] != self.coef_.shape[-1]:
@@ -74,7 +74,7 @@ class LinearModel:
         """Return wᵀΣw of the samples as (l, number of values), where their covariance is known."""
         if data.cov is None or data.cov.needs_classes:
             raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
-        return _core.variances(data.core(), *self._planes(), threads)
+        return _core.margins(data.core(), self._planes()[0], threads)[1]
 
     def _write(self, path: str | os.PathLike[str], format: str, **task: object) -> None:
         """Write the model and what its `task` adds to it; a reader never sees half a file."""
