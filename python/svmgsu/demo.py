@@ -1,17 +1,11 @@
-"""A toy problem of long, slanted Gaussians, drawn with the boundaries of two models."""
+"""A toy problem of long, slanted Gaussians."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .data.gaussians import Gaussians
-from .fit.train import train
 from .support.validation import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def crossing(count: int = 11, seed: int = 3) -> tuple[Gaussians, Array]:
@@ -27,14 +21,3 @@ def crossing(count: int = 11, seed: int = 3) -> tuple[Gaussians, Array]:
     centre = np.where(y[:, None] == 1, [-1.5, 0.55], [1.5, -0.55])
     mean = centre + rng.uniform(-1, 1, (2 * count, 2)) * [0.75, 1.5]
     return Gaussians(mean, np.einsum("lri,lrj->lij", factors, factors)), y
-
-
-def draw_crossing(ax: Axes) -> None:
-    """Draw the toy problem with the boundaries of models trained with and without uncertainties."""
-    from . import plot
-
-    data, labels = crossing()
-    y = np.array(["star", "quasar"])[labels - 1]
-    told = train(data, y, lam=1e-2)
-    plain = train(data.mean, y, lam=1e-2)
-    plot.boundary(told, data, y, ax, other=plain, labels=("with uncertainties", "values only"))
