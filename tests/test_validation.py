@@ -185,6 +185,7 @@ def test_what_is_not_finite_is_found(value):
         "cov: sample 17, feature 4": entry(V, (17, 4), value),
         "cov: sample 17": entry(V[:, 0], 17, value),
         "cov: sample 17, feature 4, feature 2": entry(S, (17, 4, 2), value),
+        "cov: sample 0, feature 0, feature 0": entry(S, (0, 0, 0), value),
         "cov: the value": value,
     }.items():
         with refuses(f"{place} is {value}"):
