@@ -354,10 +354,49 @@ TEST_CASE("a deadline and a monitor end everything") {
   CHECK(stopped.status == "stopped");
 }
 
-TEST_CASE("ten lambdas from 10 down to 1e-4") {
-  CHECK(lambda_grid().size() == 10);
-  CHECK(lambda_grid().front() == 10);
-  CHECK(lambda_grid().back() == doctest::Approx(1e-4));
+TEST_CASE("soft labels are weighted repetitions, held out as a whole") {
+  const Data made(3, 60);
+  const std::vector<std::string> classes = {"zebra", "ant", "bee"};
+  Matrix certain = Matrix::Zero(60, 3), soft(60, 3);
+  for (Index i = 0; i < 60; ++i) {
+    certain(i, i % 3) = 1;
+    for (Index c = 0; c < 3; ++c) soft(i, c) = i % 3 == c ? 0.75 : i % 5 ? 0.125 : 0.25 * ((i + 1) % 3 == c);
+  }
+  const Model labels = fit(made.gaussians(), made.names()), same = fit(made.gaussians(), certain, classes);
+  CHECK(same.labels == labels.labels);
+  CHECK((same.w - labels.w).norm() == 0);
+  CHECK((same.probabilities(made.gaussians()) - labels.probabilities(made.gaussians())).norm() == 0);
+
+  FitOptions options;
+  options.probabilities = Probabilities::none;
+  options.tolerance = 1e-9;
+  const Model found = fit(made.gaussians(), soft, classes, options);
+  Data repeated(3, 0);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < 60; ++i)
+    for (std::size_t c = 0; c < 3; ++c) {
+      const double p = soft(static_cast<Index>(i), static_cast<Index>(c));
+      if (p == 0) continue;
+      names.push_back(classes[c]);
+      options.weights.push_back(p);
+      for (std::size_t j = 0; j < 3; ++j) {
+        repeated.x.push_back(made.x[3 * i + j]);
+        repeated.v.push_back(made.v[3 * i + j]);
+      }
+    }
+  repeated.rows = static_cast<Index>(names.size());
+  CHECK((found.w - fit(repeated.gaussians(), names, options).w).norm() < 1e-6);
+
+  options = {};
+  options.lambdas = lambda_grid();
+  CHECK(options.lambdas.size() == 10);
+  CHECK(options.lambdas.back() == doctest::Approx(1e-4));
+  CHECK(fit(made.gaussians(), soft, classes, options).calibration.size() == 3);
+  soft(7, 1) = 0.5;
+  CHECK_THROWS_WITH_AS(fit(made.gaussians(), soft, classes), "probabilities: those of sample 7 sum to 0.75, not to 1",
+                       InvalidArgument);
+  CHECK_THROWS_WITH_AS(fit(made.gaussians(), soft, {"a"}), "probabilities: 60 x 3 for 60 samples and 1 classes",
+                       InvalidArgument);
 }
 
 TEST_CASE("wrong input is named") {

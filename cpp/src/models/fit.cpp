@@ -140,6 +140,26 @@ Model fit_labels(const Gaussians& data, const std::vector<Label>& labels, const 
   return classifier(data, std::move(names), std::move(task), type, options, monitor);
 }
 
+constexpr double kSoftTolerance = 1e-4;  // of the sum of a sample's class probabilities, which are divided by it
+
+// The sums of the rows of class probabilities, which must be about 1.
+Vector checked_sums(const Matrix& probabilities, Index samples, const std::vector<std::string>& classes) {
+  require(probabilities.rows() == samples && probabilities.cols() == static_cast<Index>(classes.size()),
+          "probabilities: " + std::to_string(probabilities.rows()) + " x " + std::to_string(probabilities.cols()) +
+              " for " + std::to_string(samples) + " samples and " + std::to_string(classes.size()) + " classes");
+  Vector sums = Vector::Zero(samples);
+  for (Index i = 0; i < samples; ++i) {
+    for (Index c = 0; c < probabilities.cols(); ++c) {
+      require(probabilities(i, c) >= 0, "probabilities: sample " + std::to_string(i) + " has " +
+                                            to_text(probabilities(i, c)) + "; they must be >= 0");
+      sums(i) += probabilities(i, c);
+    }
+    require(std::abs(sums(i) - 1) <= kSoftTolerance,
+            "probabilities: those of sample " + std::to_string(i) + " sum to " + to_text(sums(i)) + ", not to 1");
+  }
+  return sums;
+}
+
 bool for_regression(const FitOptions& options) {
   if (!options.loss) return false;
   for (const LossInfo& info : known_losses())
@@ -187,6 +207,37 @@ Model fit(const Gaussians& data, const std::vector<double>& labels, const FitOpt
   for (const double label : labels) whole = whole && label == std::floor(label) && std::abs(label) < 1e9;
   if (whole) return fit(data, std::vector<int>(labels.begin(), labels.end()), options, monitor);
   return fit_labels(data, labels, options, monitor, "float", [](double label) { return to_text(label); });
+}
+
+Model fit(const Gaussians& data, const Matrix& probabilities, const std::vector<std::string>& classes,
+          const FitOptions& options, const Monitor& monitor) {
+  require_classification(options);
+  const Vector sums = checked_sums(probabilities, data.samples(), classes);
+  const Numbers weights = checked_weights(options, data.samples());
+  if (!options.groups.empty()) require_count(options.groups.size(), data.samples(), "groups");
+  Rowlist order(classes.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) { return classes[at(a)] < classes[at(b)]; });
+  // A sample stands for as many rows as it has possible classes. They share its arrays, and are a group.
+  FitTask task;
+  Rowlist samples;
+  for (Index i = 0; i < data.samples(); ++i)
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const double p = probabilities(i, order[k]) / sums(i);
+      if (p == 0) continue;
+      samples.push_back(i);
+      task.codes.push_back(static_cast<Index>(k));
+      task.weights.push_back(weights[at(i)] * p);
+      task.groups.push_back(options.groups.empty() ? i : options.groups[at(i)]);
+    }
+  if (options.groups.empty() && samples.size() == at(data.samples())) task.groups.clear();  // no label is uncertain
+  std::vector<std::string> labels;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    labels.push_back(classes[at(order[k])]);
+    require(std::find(task.codes.begin(), task.codes.end(), static_cast<Index>(k)) != task.codes.end(),
+            "probabilities: class '" + labels[k] + "' has none > 0");
+  }
+  return classifier(data.some(samples), std::move(labels), std::move(task), "str", options, monitor);
 }
 
 std::vector<double> lambda_grid() {

@@ -50,6 +50,10 @@ Model fit(const Gaussians& data, const std::vector<std::string>& labels, const F
           const Monitor& monitor = {});
 Model fit(const Gaussians& data, const std::vector<int>& labels, const FitOptions& options = {},
           const Monitor& monitor = {});
+// Soft labels: a row of class probabilities for each sample, which sum to 1, with a column for each of `classes`. A
+// sample counts for each class with that weight, and is held out as a whole.
+Model fit(const Gaussians& data, const Matrix& probabilities, const std::vector<std::string>& classes,
+          const FitOptions& options = {}, const Monitor& monitor = {});
 // Labels, or the targets of a regression if options.loss is for one.
 Model fit(const Gaussians& data, const std::vector<double>& labels, const FitOptions& options = {},
           const Monitor& monitor = {});
