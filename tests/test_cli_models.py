@@ -302,13 +302,15 @@ def test_wrong_usage_is_exit_code_2(name, folder, capsys):
 
 
 def test_wrong_data_is_one_line(folder, tmp_path, capsys):
+    (tmp_path / "wide.csv").write_text("a,b,c,d,e,f,g,h,i,j\n1,2,3,4,5,6,7,8,9,0\n")
     for words, message in (
         (["train", "missing.csv"], "missing.csv: no such file"),
         (["train", "stars.csv", "-o", "no/such/m"], "there is no folder 'no/such'"),
         (
             ["train", "complete.csv", "--ignore", "class"],
-            "which column is to be predicted? Name it in --target:",
+            "which column is to be predicted? Name it in --target: Bmag, Vmag\n",
         ),
+        (["train", tmp_path / "wide.csv"], "Name it in --target: a, b, c, d, e, f, g, h, ... (10)\n"),
         (["predict", "stars.csv", "stars.csv"], "stars.csv:1: not an svmgsu model"),
         (["predict", "lin", "stars.csv"], "--missing drop"),
         (["train", "stars.csv", "--target", "what"], "there is no column 'what'"),
@@ -331,6 +333,15 @@ def test_errors_that_the_model_had_and_new_samples_lack_are_told(table, tmp_path
     table[["Bmag", "e_Bmag", "Vmag", "b"]].to_csv(tmp_path / "bare.csv", index=False)
     _, err = said(capsys, "predict", "stars.svmgsu", tmp_path / "bare.csv")
     assert "the model was trained with errors of Vmag; there are none here" in err
+
+
+def test_a_column_of_errors_that_is_empty_takes_no_value_away(table, tmp_path, capsys):
+    """Neither from the training set nor from new samples."""
+    path, model = tmp_path / "stars.csv", tmp_path / "m"
+    table[["Bmag", "e_Bmag", "b", "class"]].assign(e_b=np.nan).to_csv(path, index=False)
+    assert said(capsys, "train", path, *FAST, "-o", model)[1] == ""
+    _, err = said(capsys, "evaluate", model, path)
+    assert "1 value with errors, 1 exact (b)" in err and "missing values" not in err
 
 
 def test_numbers_that_may_mean_missing_values_are_told_with_the_option(tmp_path, capsys):

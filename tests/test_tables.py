@@ -402,7 +402,7 @@ def test_numbers_that_mean_missing_values_are_found_in_single_precision(other):
     data = svmgsu.Gaussians.from_frame(table, exact=["z"], na_values=[99.9], missing="keep")
     assert np.isnan(data.mean).sum(axis=0).tolist() == [4, 0]
     table.loc[:3, "x_err"] = np.float32(9.99)
-    with pytest.warns(UserWarning, match="4 values of nines with an error of nines"):
+    with pytest.warns(UserWarning, match="4 values of nines with an error of nines, such as 99.9 and 9.99,"):
         assert len(svmgsu.Gaussians.from_frame(table, exact=["z"], missing="drop")) == 5
 
 

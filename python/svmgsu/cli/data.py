@@ -166,7 +166,7 @@ def _read(
         text = [column for column, why in dataset.columns.unused.items() if why == "text"]
         raise ValueError(
             f"{args.data}: which column is to be predicted? Name it in --target: "
-            f"{', '.join((text or dataset.columns.features)[:8])}"
+            f"{listed(text or dataset.columns.features)}"
         )
     return dataset, dataset.task
 
@@ -196,6 +196,9 @@ def table_options(args: argparse.Namespace, dataset: Dataset) -> Fields:
     }
     if dataset.columns.target is not None:
         found["target"] = dataset.columns.target
+    if dataset.columns.errors_empty:
+        # Else a new table whose columns of errors are empty, too, would have none of these values.
+        found["exact"] = [*found.get("exact", ()), *dataset.columns.errors_empty]
     found[WITH_ERRORS] = [name for name in dataset.columns.features if name not in dataset.columns.exact]
     return found
 

@@ -27,6 +27,7 @@ class Columns:
     target: str | None = None
     target_errors: Errors = field(default_factory=dict)
     unused: dict[str, str] = field(default_factory=dict)  # {column: why}
+    errors_empty: list[str] = field(default_factory=list)  # features that are exact for want of errors
     error_scale: float = 1.0
     remarks: list[str] = field(default_factory=list)  # about values that may not be what they seem
 

@@ -321,7 +321,7 @@ class TableReader:
 
     def _standardise(self, cells: Cells, plan: Columns, numbers: dict[str, Array]) -> list[str]:
         """Turn units, scales, inverse variances and bounds into uncertainties in units of their values."""
-        sentinels = 0
+        sentinels, example = 0, ""
         pairs = [*plan.values.items()]
         pairs += [(str(plan.target), plan.target_errors)] if self.task == "regression" else []
         for value, found in pairs:
@@ -335,6 +335,9 @@ class TableReader:
                 if what == STD and largest >= min(WRITTEN):
                     nothing = _among(np.abs(error), NINES) & _among(np.abs(numbers[value]), NINES)
                     sentinels += int(nothing.sum())
+                    if nothing.any() and not example:
+                        first = int(np.argmax(nothing))
+                        example = f"{numbers[value][first]:g} and {error[first]:g}"
                     numbers[value] = np.where(nothing, np.nan, numbers[value])
                     error = np.where(nothing, np.nan, error)
                 if what == VARIANCE:
@@ -349,7 +352,7 @@ class TableReader:
                 numbers[column] = error
         if not sentinels:
             return []
-        return [f"{sentinels} values of nines with an error of nines, such as 99.9 and 99.9, are missing"]
+        return [f"{sentinels} values of nines with an error of nines, such as {example}, are missing"]
 
     def _suspicions(self, plan: Columns, numbers: dict[str, Array]) -> list[str]:
         """Name the numbers far outside the rest of their column that may mean missing values."""
@@ -395,7 +398,9 @@ class TableReader:
                     plan.joint = {pair: about for pair, about in plan.joint.items() if owner not in pair}
                     plan.unused |= {c: f"belongs to {owner}" for c in found.values() if isinstance(c, str)}
                     plan.unused[column] = "empty"
-                    plan.values |= {} if column == owner else {owner: {}}
+                    if column != owner:
+                        plan.values[owner] = {}
+                        plan.errors_empty += [] if owner in plan.errors_empty else [owner]
                 continue
             if self.missing == "error":
                 row = int(np.argmax(wrong))
