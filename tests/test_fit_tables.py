@@ -242,3 +242,23 @@ def test_a_scaler_that_makes_features_of_uncertainties_is_refused():
         scaled.fit(table.to_numpy(), y)
         chosen = ColumnTransformer([("values", StandardScaler(), ["flux"])])
         make_pipeline(chosen, svmgsu.LinearSVMGSU()).fit(table, y)
+
+
+def test_predictions_use_the_correlations_of_a_table():
+    table = pd.DataFrame(TABLE).assign(a_b_corr=0.9)
+    cov = np.apply_along_axis(lambda e: np.diag(e**2), 1, E)
+    cov[:, 0, 1] = cov[:, 1, 0] = 0.9 * E[:, 0] * E[:, 1]
+    model = svmgsu.GSUClassifier(**POOL).fit(table, Y)
+    np.testing.assert_allclose(model.predict_proba(table), model.predict_proba(X, cov=cov), atol=1e-12)
+    assert np.abs(model.predict_proba(table) - model.predict_proba(X, std=E)).max() > 0.01
+    # A feature that is asked for by its name is a value.
+    names = ["a", "b", "a_b_corr"]
+    assert svmgsu.Gaussians.from_frame(table, features=names).feature_names_in_ == names
+
+
+def test_data_frames_are_made_only_of_outputs_without_covariances():
+    table = pd.DataFrame(TABLE)
+    scaler = svmgsu.Propagate(StandardScaler()).set_output(transform="pandas")
+    assert isinstance(scaler.fit_transform(table), svmgsu.Gaussians)
+    assert isinstance(scaler.transform(table), svmgsu.Gaussians)
+    assert isinstance(scaler.fit_transform(table[["a", "b"]]), pd.DataFrame)

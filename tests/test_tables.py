@@ -35,6 +35,7 @@ WRONG = {
     "infinity": ("a,b\n1,2\ninf,2\n", 3, "column 'a' is inf"),
     "a label among numbers": ("x,label\n1,0\n2,1\n3,x\n", 4, "column 'label' is 'x', where other labels are"),
     "a label that is missing": ("x,label\n1,0\n2,\n3,1\n4,\n", 3, "column 'label' is missing, one of 2"),
+    "a quotation mark that is never closed": ('x,id\n1,"a"\n2,"b\n3,c\n', 3, "a quotation mark without a s"),
     "Latin-1": ("x,größe\n1,2\n".encode("latin-1"), 1, "not UTF-8 text"),
     "Latin-1 in a cell": ("x,label\n1,a\n2,größe\n".encode("latin-1"), 3, "not UTF-8 text"),
     "UTF-16": ("x,label\n1,a\n".encode("utf-16"), 1, "not UTF-8 text"),
@@ -490,3 +491,23 @@ def test_a_column_that_numbers_the_rows_is_no_feature_and_ids_keep_their_zeros()
         rows = [f"{step * k},{k % 7 / 10},{k % 2}" for k in range(3, 203)]
         assert read("\n".join(["n,x,label", *rows])).data.feature_names_in_ == features
     assert read("id,x,label\n007,1,0\n008,2,1\n").ids.tolist() == ["007", "008"]
+
+
+@pytest.mark.parametrize("format", ["xlsx", "fits", "vot", "ecsv"])
+def test_damaged_files_that_other_libraries_read_are_named(format, tmp_path):
+    path = tmp_path / f"damaged.{format}"
+    for content in (b"PK", b"<?xml version='1.0'?><VOTABLE>", b"SIMPLE  =                    T"):
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=f"damaged.{format}: not a readable table"):
+            svmgsu.read(path)
+
+
+def test_errors_in_percent_belong_to_values_in_percent():
+    table = "x,x_err,label\n2,50%,0\n4,50%,1\n"
+    with pytest.raises(
+        FormatError, match=r"'x_err' holds percentages, and its value 'x' does not; units=\"rel"
+    ):
+        read(table)
+    assert read(table, units="relative").data.cov.variances.ravel().tolist() == [1.0, 4.0]
+    both = read("x,x_err,label\n200%,50%,0\n400%,50%,1\n").data
+    assert both.mean.ravel().tolist() == [2.0, 4.0] and both.cov.variances.ravel().tolist() == [0.25, 0.25]

@@ -198,7 +198,8 @@ def understand(
         out.values.pop(column, None)
     if out.whole and any(out.values.values()):
         raise ColumnError(f"{', '.join(out.whole.values())} is for all values; some have errors of their own")
-    out.joint = _joint(out.values, [c for c in free if c not in exact])
+    others = {*no_values, *exact, *(features or ()), *(c for c, found in paired.items() if found)}
+    out.joint = _joint(out.values, [c for c in free if c not in others and c != target])
     for _, column in out.joint.values():
         out.values.pop(column, None)
     kept = {*out.numeric, *out.ids, *aside, target, *out.target_errors.values(), *out.unused}
@@ -288,7 +289,7 @@ def _joint(values: dict[str, Errors], free: list[str]) -> dict[tuple[str, str], 
     keys = {key_of(name): name for name, errors in values.items() if errors}
     found = {}
     for name in free:
-        words = tokens_of(name) if values.get(name) == {} else ()
+        words = tokens_of(name)
         for mark, rest in ((words[:1], words[1:]), (words[-1:], words[:-1])):
             for k in range(1, len(rest)) if mark and mark[0] in JOINT else ():
                 x, y = keys.get("".join(rest[:k])), keys.get("".join(rest[k:]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
@@ -13,6 +12,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
+from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
 from ..data.gaussians import Gaussians
@@ -125,14 +125,12 @@ Method = TypeVar("Method", bound=Callable[..., "Gaussians | Matrix"])
 
 
 def _wrapped_for_arrays_only(method: Method) -> Method:
-    """Use scikit-learn's wrapper, which may make data frames of the output, only if that is an array."""
+    """Let scikit-learn, which may be set to make data frames of outputs, do so only if that is an array."""
 
     @functools.wraps(method)
     def call(self: GaussianTransformer, X: ArrayLike, *args: ArrayLike, **options: ArrayLike) -> Matrix:
-        given = inspect.signature(method).bind(self, X, *args, **options).arguments
-        is_array = not isinstance(X, Gaussians) and given.get("cov") is None and given.get("std") is None
-        inner = method if is_array else method.__wrapped__  # type: ignore[attr-defined]
-        return inner(self, X, *args, **options)
+        out = method.__wrapped__(self, X, *args, **options)  # type: ignore[attr-defined]
+        return out if isinstance(out, Gaussians) else _wrap_data_with_container("transform", out, X, self)
 
     return call  # type: ignore[return-value]
 

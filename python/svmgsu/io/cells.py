@@ -141,6 +141,7 @@ class Cells:
         self._arrays: dict[str, Array] = {}
         self._codes: dict[str, tuple[Array, list[Any]]] = {}
         self._spelled: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self.percentages: set[str] = set()  # columns with cells such as 48.6%
         # Errors that stand in the cells of their values, such as 1.2±0.3, are columns of their own.
         self.in_cells: dict[str, str] = {}
         for column in list(self.columns):
@@ -332,6 +333,8 @@ class Cells:
             values[row], errors[row] = cell.value, cell.error
             if cell.limit:
                 limits[row] = cell.limit
+            if text is not None and str(text).rstrip().endswith("%"):
+                self.percentages.add(column)
         if bad:
             count = f", one of {len(bad)} such rows" if len(bad) > 1 else ""
             raise self.fail(
@@ -525,6 +528,18 @@ class CsvText:
                     )
                 self._check_encoding(line, record)
 
+    def check_quotes(self, last: int) -> None:
+        """Refuse a quotation mark without a second one, which makes a cell of all lines after it."""
+        content = self.content
+        if not isinstance(content, bytes):
+            with open(content, "rb") as file:
+                content = file.read()
+        if content.count(b'"') % 2:
+            raise _core.FormatError(
+                f"{self.name}:{self.line(last)}: a quotation mark without a second one; the rest of the file "
+                "would be one cell"
+            )
+
     def _check_encoding(self, line: int, record: list[str]) -> None:
         if any("\ufffd" in cell for cell in record):
             raise _core.FormatError(f"{self.name}:{line}: not UTF-8 text; save the file as UTF-8")
@@ -569,6 +584,9 @@ class CsvCells(Cells):
         for kind in table.schema.types:
             if types.is_binary(kind):
                 self.text.check()
+        last = table.slice(len(table) - 1).to_pylist() if len(table) else []
+        if any("\n" in cell for record in last for cell in record.values() if isinstance(cell, str)):
+            self.text.check_quotes(len(table) - 1)
         times = [k for k, kind in enumerate(table.schema.types) if types.is_temporal(kind)]
         if times:
             written = self._parse([self.text.columns[k] for k in times], times)

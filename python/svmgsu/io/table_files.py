@@ -71,8 +71,13 @@ def open_cells(
             table = _read_file(arrow, content, name, ending)
             if hasattr(table, "validate"):
                 table.validate(full=True)  # offsets and lengths of a damaged file lead anywhere
+        except _core.FormatError:
+            raise
         except arrow.ArrowException as error:
             raise _core.FormatError(f"{name}: {' '.join(str(error).split())}") from None
+        except (ValueError, TypeError) as error:  # of pandas and astropy, which do not name the file
+            text = " ".join(str(error).split())
+            raise _core.FormatError(f"{name}: not a readable table ({text})") from None
         return Cells(table, name)
 
 

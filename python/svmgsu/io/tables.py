@@ -328,6 +328,12 @@ class TableReader:
             for what, column in found.items():
                 if not isinstance(column, str):
                     continue
+                if self.units == "same" and column in cells.percentages and value not in cells.percentages:
+                    raise _core.FormatError(
+                        f"{cells.name}: column {column!r} holds percentages, and its value {value!r} does "
+                        f"not; {option('units', 'relative')} takes all errors as fractions of their values, "
+                        f"{option('ignore', [column])} leaves these out"
+                    )
                 factor = cells.conversion(column, value, what) / plan.error_scale
                 error = numbers[column]
                 # Comparing the largest first spares most tables the search for nines.
