@@ -24,7 +24,7 @@ ALL_ROWS = ROWS + KIND_ROWS + MAP_ROWS
 
 
 def test_there_are_rows_to_check():
-    assert len(ROWS) == 9
+    assert len(ROWS) == 11
     assert len(KIND_ROWS) == 9
     assert len(MAP_ROWS) == 7
 
@@ -80,9 +80,17 @@ def test_a_file_that_is_named_is_there(name):
     )
 
 
-def test_the_walk_has_at_most_eight_steps():
+def test_the_walk_has_at_most_eight_steps_and_its_functions_are_there():
     walk = PAGES[PAGES.index("## A walk") :].split("\n## ")[0]
-    assert 5 <= len(re.findall(r"^\d+\. ", walk, re.M)) <= 8
+    steps = re.split(r"^\d+\. ", walk, flags=re.M)[1:]
+    assert 5 <= len(steps) <= 8
+    for step in steps:
+        paths = re.findall(r"`([\w/]+\.(?:py|cpp|hpp))`", step)
+        written = "".join(
+            (ROOT / place / p).read_text() for p in paths for place in PLACES if (ROOT / place / p).exists()
+        )
+        for name in re.findall(r"`([\w.:]+)`", step):
+            assert name in paths or name.split(".")[-1] in written, f"{name} is not in {paths}"
 
 
 @pytest.mark.parametrize("place", ["cpp/src", "python/svmgsu"])

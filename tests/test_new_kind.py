@@ -27,9 +27,9 @@ class Stretched(Covariance):
         self.matrix, self.stretches = np.asarray(matrix, float), np.asarray(stretches, float)
         self.n_samples, self.n_features = len(self.stretches), len(self.matrix)
 
-    def terms(self, examples, features, y):
+    def terms(self, samples, features, y):
         root = np.linalg.cholesky(self.matrix).T
-        return LowRank(np.sqrt(self.stretches)[:, None, None] * root).terms(examples, features, y)
+        return LowRank(np.sqrt(self.stretches)[:, None, None] * root).terms(samples, features, y)
 
     def take(self, rows):
         return Stretched(self.matrix, self.stretches[rows])
