@@ -9,6 +9,7 @@ from conftest import train_with
 
 import svmgsu
 from svmgsu import _core
+from svmgsu.fit import problem
 from svmgsu.outofcore import blocks as module
 
 L, N = 900, 6
@@ -111,6 +112,31 @@ def test_several_classes_have_the_bits_of_memory_or_its_optimum(multi_class):
     (same_bits if multi_class == "ovr" else same_optimum)(found, known)
     assert (found.predict(blocks) == known.predict(data)).mean() > 0.99
     assert found.decision_function(blocks).shape == (L, 3)
+
+
+def test_a_search_holds_out_soft_labels_and_groups_as_in_memory():
+    data, _ = made()
+    P = np.random.default_rng(0).dirichlet([0.5, 0.5], L)
+    for groups in (None, np.arange(L) // 100):
+        known, found = (
+            svmgsu.LinearSVMGSU([10.0, 1.0], probability=False, tol=1e-3).fit(X, P, groups=groups)
+            for X in (data, opened(data))
+        )
+        assert np.array_equal(found.cv_results_["mean_test_score"], known.cv_results_["mean_test_score"])
+    with pytest.raises(ValueError, match=r"groups: expected one for each of 900 samples, got shape \(901,\)"):
+        svmgsu.train(opened(data), P, lam="auto", groups=np.arange(L + 1))
+
+
+def test_a_search_on_a_part_of_the_samples_has_some_of_every_class(monkeypatch):
+    monkeypatch.setattr(problem, "SAMPLE", 50)
+    data, y = made()
+    y[[7, 100, 899]] = "galaxy"
+    weights = np.ones(L)
+    weights[7] = 0.0
+    search = svmgsu.LinearSVMGSU([1.0, 0.1], class_weight="balanced", probability=False)
+    search.fit(opened(data), y, sample_weight=weights)
+    assert search.classes_.tolist() == ["galaxy", "quasar", "star"]
+    assert "split1_test_score" in search.cv_results_ and "split2_test_score" not in search.cv_results_
 
 
 def test_estimators_take_blocks():

@@ -185,3 +185,11 @@ def test_search_chooses_for_the_noise_there_will_be(problem):
 @parametrize_with_checks([svmgsu.LinearSVRGSU(), svmgsu.LinearSVRGSU(lam=[0.1, 0.01])])
 def test_scikit_learn_accepts_them(estimator, check):
     check(estimator)
+
+
+def test_a_fit_whose_objective_is_beyond_doubles_is_told():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    y = X[:, 0].copy()
+    y[3] = 1e160
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="relative gap of nan"):
+        svmgsu.train(X, y, loss="squared", y_std=0.1)

@@ -26,7 +26,8 @@ from .options import Options
 _WIDE = 100_000  # features, above which memory is asked for before a fit
 VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e6
 _ROUNDING = 10.0  # times the tolerance: a gap that rounding leaves is told by `status_` and `gap_` alone
-SAMPLE = 20_000  # samples on which a search is made if the data are not in memory
+SAMPLE = 20_000  # samples on which a search is made if the data are not in memory,
+FOLDS = 5  # and how many of each class there are at least, where it has so many
 _ADVICE = {
     "iterations": "Scale the features (svmgsu.Propagate), or take a larger lam or tol",
     "time": "Raise max_time, scale the features (svmgsu.Propagate), or take a larger lam",
@@ -131,11 +132,12 @@ class Problem:
             require_memory(8.0 * VECTORS * n, f"X: training with {n} features")
         factors = self.task.factors(options.class_weight)
         core = options.core(len(self))
+        together = self.task.together(groups)
         if options.searches and isinstance(self.source, DataSource):
-            core.lam, core.cov_scale = self._search_sample(core, groups)
+            core.lam, core.cov_scale = self._search_sample(core, together)
             core.lams = core.cov_scales = []
             core.max_seconds = options.seconds_left()
-        items = self._items(factors, groups)
+        items = self._items(factors, together)
         if start is not None:
             items["start"] = self._start(start)
         source: Any = self.source.core if isinstance(self.source, Memory) else self.source
@@ -155,7 +157,7 @@ class Problem:
         self._warn_of_probabilities(found, items)
         return self._classifier(found, factors)
 
-    def _items(self, factors: FloatArray | None, groups: ArrayLike) -> Fields:
+    def _items(self, factors: FloatArray | None, groups: Array | None) -> Fields:
         """Return the task as the core takes it."""
         task, n = self.task, self.source.shape[1]
         return {
@@ -165,7 +167,7 @@ class Problem:
             "errors": task.errors,
             "weights": task.weights,
             "factors": factors,
-            "groups": task.together(groups),
+            "groups": groups,
             # What a search orders the samples by.
             "direction": np.random.default_rng(0).normal(size=n) if self.options.searches else None,
         }
@@ -188,17 +190,22 @@ class Problem:
         planes = np.atleast_2d(start.coef_), np.atleast_1d(start.intercept_)
         return [(np.ascontiguousarray(w), b, 0.0) for w, b in zip(*planes, strict=True)]
 
-    def _search_sample(self, core: _core.FitOptions, groups: ArrayLike) -> tuple[float, float]:
-        """Return the best λ and scale for 20,000 samples that are drawn at random and taken into memory."""
+    def _search_sample(self, core: _core.FitOptions, groups: Array | None) -> tuple[float, float]:
+        """Return the best λ and scale for 20,000 rows that are drawn at random and taken into memory."""
         assert isinstance(self.source, DataSource)
+        task = self.task
         rows = np.arange(len(self))
         if len(rows) > SAMPLE:
             rows = np.sort(np.random.default_rng(0).choice(len(rows), SAMPLE, replace=False))
-        if groups is not None:
-            groups = np.asarray(groups)[self.task.copies.places(rows)]
+            if task.codes is not None and task.classes is not None:
+                used = np.bincount(task.codes[rows], task.weights[rows] > 0, len(task.classes))
+                for code in np.flatnonzero(used < FOLDS):  # every class is held out and learnt from
+                    rare = np.flatnonzero((task.codes == code) & (task.weights > 0))[:FOLDS]
+                    rows = np.union1d(rows, rare)
         memory = Memory(self.source.take(rows))
-        part = Problem(memory, self.task.take(rows), self.options)
-        items = part._items(part.task.factors(self.options.class_weight), groups)
+        part = Problem(memory, task.take(rows), self.options)
+        factors = part.task.factors(self.options.class_weight)
+        items = part._items(factors, None if groups is None else groups[rows])
         found = _core.fit(memory.core, core, items, only_search=True)
         self._read_search(found)
         return found["lam"], found["cov_scale"]
@@ -296,7 +303,7 @@ class Problem:
         places = [
             k
             for k, result in enumerate(results)
-            if result.stop not in fine and relative(k) > allowed.get(result.stop, tolerance)
+            if result.stop not in fine and not relative(k) <= allowed.get(result.stop, tolerance)
         ]
         if places:
             worst = max(places, key=relative)
