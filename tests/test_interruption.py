@@ -1,6 +1,7 @@
 """Ctrl-C, memory that runs out and forks: training on several threads ends with a Python exception."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 from conftest import interrupted
 
+import svmgsu
+from svmgsu import _core
 from svmgsu.support.parallel import parallel_map
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals, limits and fork")
@@ -45,6 +48,33 @@ except KeyboardInterrupt:
 def test_ctrl_c_stops_a_solver_wherever_it_is(train):
     """Fits go on for hours, or one after another; the time limit of the test guards against a hang alone."""
     assert interrupted(FITS.replace("TRAIN", train)) == ("interrupted\n", 7)
+
+
+def test_signals_are_heard_while_many_classes_are_calibrated(monkeypatch):
+    """Once all pairs are trained nothing reports progress, and 11,175 calibrations are left."""
+    codes = np.arange(600) % 150
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    reports, heard = [], []
+
+    def stop(progress):
+        reports.append(progress.iteration)
+        return False
+
+    def fit(*arguments):
+        found = known(*arguments)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return found
+
+    known = _core.fit
+    monkeypatch.setattr(_core, "fit", fit)
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(len(reports)))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+        svmgsu.train(X, codes, lam=10.0, probability="train", verbose=stop, threads=1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert heard.count(len(reports)) > 5
 
 
 def test_after_ctrl_c_while_threads_are_started_nothing_else_is_begun():

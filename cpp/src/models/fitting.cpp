@@ -193,7 +193,10 @@ class Fit {
     };
     const auto work = [&] {
       for (Index i = next++; i < count && !failed_; i = next++)
-        stopping(i, [&] { body(i, threads_ / static_cast<int>(team)); });
+        stopping(i, [&] {
+          if (hooks_.check) hooks_.check();
+          body(i, threads_ / static_cast<int>(team));
+        });
     };
     std::vector<std::future<void>> others;
     try {
@@ -458,10 +461,10 @@ class Fit {
     });
     // Whoever stopped the fit does not want to wait for the folds.
     if (held_out_ && !stopped_ && !late()) hold_out(report, scores);
-    for (Index k = 0; k < count_ && !report.out_of_time; ++k) {
-      report.out_of_time = late();
+    each(count_, false, [&](Index k, int) {
+      report.out_of_time = report.out_of_time || late();
       if (!report.out_of_time) report.calibration.push_back(calibrated(k, scores[at(k)]));
-    }
+    });
     if (report.out_of_time) report.calibration.clear();
   }
 

@@ -85,7 +85,7 @@ struct FitReport {
 
 struct FitHooks {
   Monitor report;               // hears of fits on all samples, and may stop them
-  std::function<void()> check;  // is called between iterations of every fit, and may throw
+  std::function<void()> check;  // is called between subproblems and iterations of every fit, and may throw
 };
 
 // `only_search`: makes the search alone.
