@@ -163,6 +163,15 @@ def test_a_cache_is_used_again_and_made_anew_when_the_source_has_changed(tmp_pat
         list(first)
 
 
+def test_a_damaged_cache_is_refused_by_name(tmp_path):
+    X, V, y = examples()
+    svmgsu.open([(X, y, V)], cache=tmp_path / "cache")
+    path = tmp_path / "cache" / "mean.npy"
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(svmgsu.io.FormatError, match=r"mean\.npy: not a readable \.npy file"):
+        svmgsu.open(tmp_path / "cache")
+
+
 def test_a_temporary_cache_is_removed_with_its_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     X, _, y = examples()

@@ -24,6 +24,7 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
+from ..io.arrays import map_array
 from ..io.dataset import Dataset
 from ..io.files import shown
 from ..support.arrays import dense
@@ -287,8 +288,7 @@ def load(path: str, memory: int, psd: Any, folder: TemporaryFolder | None = None
         raise ValueError(f"{shown(path)}: not a cache of svmgsu")
     arrays = {}
     for key in about["arrays"]:
-        file = os.path.join(path, f"{key}.npy")
-        flat = FlatFile.of_memmap(np.load(file, mmap_mode="r"))
+        flat = FlatFile.of_memmap(map_array(os.path.join(path, f"{key}.npy")))
         assert flat is not None
         arrays[key] = flat
     ids = os.path.join(path, "ids.jsonl")
