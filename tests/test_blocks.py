@@ -127,7 +127,7 @@ def test_missing_values_are_refused_with_what_to_do(tmp_path):
     for source in ([frame], tmp_path / "a.parquet"):
         with pytest.raises(ValueError, match=r"missing: blocks have no .* leaves such"):
             svmgsu.open(source, missing="keep")
-        with pytest.raises(ValueError, match=r"'a' is missing; .* leaves such samples out$"):
+        with pytest.raises(ValueError, match=r"'a' has no value; .* leaves such samples out$"):
             svmgsu.open(source)
         assert len(svmgsu.open(source, missing="drop")) == 2
     with pytest.raises(ValueError, match=r"X: sample 1, feature 0 is nan"):

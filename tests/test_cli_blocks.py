@@ -80,5 +80,5 @@ def test_missing_values_out_of_core_are_refused_with_advice_that_helps(table, ca
     parquet.write_table(pa.table({"x": x, "label": [k % 2 for k in range(41)]}), "gap.parquet")
     words = ("train", "gap.parquet", "--memory", "1GB", "-o", "m", *LINEAR)
     code, _, err = run(capsys, *words)
-    assert code == 1 and err.endswith("is missing; --missing drop leaves such samples out\n"), err
+    assert code == 1 and err.endswith("has no value; --missing drop leaves such samples out\n"), err
     assert run(capsys, *words, "--missing", "drop")[0] == 0

@@ -162,7 +162,8 @@ def test_settings_are_parameters_of_the_model(folder, capsys):
 def test_missing_values_stay_and_linear_models_say_so(folder, table, capsys):
     _, err = said(capsys, "train", "stars.csv", "--model", "linear", "-o", "m", code=1)
     assert (
-        "stars.csv:6: column 'Vmag' is missing; --missing drop leaves such samples out, --missing keep" in err
+        "stars.csv:6: column 'Vmag' has no value; --missing drop leaves such samples out, --missing keep"
+        in err
     )
     _, err = said(capsys, "train", "stars.csv", "--lam", "3", code=2)
     assert "parameters of the model are given as --set NAME=VALUE" in err

@@ -95,6 +95,7 @@ def test_numbers_with_errors_are_a_regression(folder, table, capsys):
     assert main(["report", "z.csv", "--target", "z", "--quick", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["task"] == "regression" and facts["measure"] == "RMSE"
+    assert " has an RMSE of " in facts["advice"]["headline"]
     assert "weighted by 1/(τ² + e²)" in " ".join(facts["notes"])
     assert facts["table"]["target"]["typical error"] == pytest.approx(0.1)
     names = {}

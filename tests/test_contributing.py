@@ -87,7 +87,10 @@ def test_the_walk_has_at_most_eight_steps_and_its_functions_are_there():
     for step in steps:
         paths = re.findall(r"`([\w/]+\.(?:py|cpp|hpp))`", step)
         written = "".join(
-            (ROOT / place / p).read_text() for p in paths for place in PLACES if (ROOT / place / p).exists()
+            (ROOT / place / p).read_text(encoding="utf-8")
+            for p in paths
+            for place in PLACES
+            if (ROOT / place / p).exists()
         )
         for name in re.findall(r"`([\w.:]+)`", step):
             assert name in paths or name.split(".")[-1] in written, f"{name} is not in {paths}"

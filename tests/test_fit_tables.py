@@ -64,7 +64,7 @@ def test_missing_values_of_a_table_are_missing_to_nonlinear_models():
     model = svmgsu.GSUClassifier(n_frequencies=10)
     found = model.fit(table, Y).predict_proba(table)
     np.testing.assert_allclose(found, model.fit(gaps, Y, std=E).predict_proba(gaps, std=E), rtol=1e-6)
-    with pytest.raises(ValueError, match="row 3: column 'a' is missing"):
+    with pytest.raises(ValueError, match="row 3: column 'a' has no value"):
         svmgsu.LinearSVMGSU().fit(table, Y)
 
 

@@ -71,8 +71,8 @@ def test_features_labels_and_ids_can_be_chosen():
         ("name\nx\n", "there is no column to take as a feature"),
         ("", "the file is empty"),
         ("a\n1\n\n", None),
-        ("a,b\n1,2\n1,\n", '^<file>:3: column .b. is missing; missing="drop"'),
-        ("a,label\n1,\n2,x\n", "^<file>:2: column 'label' is missing"),
+        ("a,b\n1,2\n1,\n", '^<file>:3: column .b. has no value; missing="drop"'),
+        ("a,label\n1,\n2,x\n", "^<file>:2: column 'label' has no value"),
     ],
 )
 def test_tables_that_cannot_be_understood(table, message):

@@ -34,7 +34,7 @@ WRONG = {
     "a row too long": ("a,b\n1,2\n1,2,3\n", 3, "3 cells, but the header has 2 columns"),
     "infinity": ("a,b\n1,2\ninf,2\n", 3, "column 'a' is inf"),
     "a label among numbers": ("x,label\n1,0\n2,1\n3,x\n", 4, "column 'label' is 'x', where other labels are"),
-    "a label that is missing": ("x,label\n1,0\n2,\n3,1\n4,\n", 3, "column 'label' is missing, one of 2"),
+    "a label that is missing": ("x,label\n1,0\n2,\n3,1\n4,\n", 3, "column 'label' has no value, one of 2"),
     "a quotation mark that is never closed": ('x,id\n1,"a"\n2,"b\n3,c\n', 3, "a quotation mark without a s"),
     "Latin-1": ("x,größe\n1,2\n".encode("latin-1"), 1, "not UTF-8 text"),
     "Latin-1 in a cell": ("x,label\n1,a\n2,größe\n".encode("latin-1"), 3, "not UTF-8 text"),
@@ -193,7 +193,7 @@ def test_columns_of_other_types_are_not_used(tmp_path, ending, kind):
 def test_rows_of_typed_tables_are_counted_and_an_index_of_pandas_is_no_feature(tmp_path):
     frame = pd.DataFrame({"x": [1.0, np.nan, 2.0], "label": [0, 1, 1]}, index=[5, 3, 4])
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(FormatError, match=r"t.parquet: row 1: column 'x' is missing"):
+    with pytest.raises(FormatError, match=r"t.parquet: row 1: column 'x' has no value"):
         svmgsu.io.read(tmp_path / "t.parquet")
     found = svmgsu.io.read(tmp_path / "t.parquet", missing="drop")
     assert found.data.feature_names_in_ == ["x"]
@@ -295,7 +295,7 @@ def test_a_split_normal_has_the_moments_of_its_density(upper, lower):
 def test_missing_numbers_are_named_and_can_be_left_out(make, nothing):
     for column in ("u", "u_err"):
         frame = make(PAIRS | {column: [0.1, nothing, 0.3]})
-        with pytest.raises(ValueError, match=rf"row 1: column '{column}' is missing; missing=.drop."):
+        with pytest.raises(ValueError, match=rf"row 1: column '{column}' has no value; missing=.drop."):
             from_frame(frame)
         assert from_frame(frame, missing="drop").mean[:, 1].tolist() == [10, 30]
 

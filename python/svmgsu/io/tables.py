@@ -410,7 +410,8 @@ class TableReader:
                 continue
             if self.missing == "error":
                 row = int(np.argmax(wrong))
-                raise self._missing(cells, column, wrong, "missing" if np.isnan(values[row]) else values[row])
+                what = "has no value" if np.isnan(values[row]) else f"is {values[row]}"
+                raise self._missing(cells, column, wrong, what)
             if owner is None or self.missing == "drop":
                 keep &= ~wrong
             else:
@@ -434,14 +435,14 @@ class TableReader:
         return keep
 
     def _missing(
-        self, cells: Cells, column: str, wrong: Array, shown: object = "missing"
+        self, cells: Cells, column: str, wrong: Array, what: str = "has no value"
     ) -> _core.FormatError:
         more = f", one of {wrong.sum()} such rows" if wrong.sum() > 1 else ""
         keep, drop = option("missing", "keep"), option("missing", "drop")
         advice = (
             self.advice or f"{drop} leaves such samples out, {keep} is for models that take missing values"
         )
-        return cells.fail(int(wrong.argmax()), f"column {column!r} is {shown}{more}; {advice}")
+        return cells.fail(int(wrong.argmax()), f"column {column!r} {what}{more}; {advice}")
 
     def _check_signs(self, cells: Cells, plan: Columns, numbers: dict[str, Array]) -> None:
         """Check that lower errors have one sign in all parts of a table."""

@@ -182,9 +182,10 @@ def _answer(problem: Problem, fine: list[Trial], measured: str) -> tuple[str, st
     before = plain[family[own.key]]
     change = own.change or 0.0
     error = own.change_error or 0.0
+    article = "an" if measured == "RMSE" else "a"
     # The same digits as in the table.
     scores = (
-        f"{own.family} has a {measured} of {plus_minus(own.score, own.score_error)} with them and "
+        f"{own.family} has {article} {measured} of {plus_minus(own.score, own.score_error)} with them and "
         f"{plus_minus(before.score, before.score_error)} without"
     )
     size = f"change {plus_minus(change, error, signed=True)}"
