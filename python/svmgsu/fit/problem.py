@@ -56,7 +56,8 @@ class Memory:
 
         observed = core(data)
         noise = data.test_noise
-        # As training and as prediction see them: noise that exists only at test time is for training.
+        # As training and as prediction see them: training adds the noise of `add_noise`, which new samples
+        # have of themselves.
         self.core = (observed if noise is None else core(data.with_more_cov(noise)), observed)
 
 

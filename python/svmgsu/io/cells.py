@@ -257,7 +257,7 @@ class Cells:
         return [None if cell != cell else cell for cell in array.tolist()]
 
     def codes(self, column: str) -> tuple[Array, list[Any]]:
-        """Return the place of each cell among the different ones, -1 if it is empty; and the latter."""
+        """Number the different cells: return the number of each row's cell, -1 if it is empty, and the cells."""
         if column not in self._codes:
             self._codes[column] = self._coded(column)
         return self._codes[column]

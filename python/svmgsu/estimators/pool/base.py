@@ -404,7 +404,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     def _ask(
         self, work: Callable[[View], Answer], X: ArrayLike, cov: ArrayLike, std: ArrayLike
     ) -> list[Answer]:
-        """Work on new samples, or on the blocks of such, some at a time."""
+        """Check new samples, or blocks of them, and work on some at a time."""
         if not isinstance(X, Blocks):
             return self._map(lambda _, view: work(view), self._new(X, cov, std))
         if cov is not None or std is not None:
