@@ -257,7 +257,7 @@ class Cells:
         return [None if cell != cell else cell for cell in array.tolist()]
 
     def codes(self, column: str) -> tuple[Array, list[Any]]:
-        """Number the different cells: return the number of each row's cell, -1 if it is empty, and the cells."""
+        """Number the different cells: return the number of each row's cell, -1 for none, and the cells."""
         if column not in self._codes:
             self._codes[column] = self._coded(column)
         return self._codes[column]
