@@ -155,7 +155,7 @@ def advise(
     lines = ["import svmgsu"] if preparing or is_pool else []
     code = "\n".join([*lines, *preparing, *taken.system.code(problem)])
     advice = Advice(answer, headline, taken.system.key, taken.score.name, reason, code)
-    # The shell trains the pool alone: where another model is recommended, as it comes.
+    # The shell trains the pool alone, with default settings where another model is recommended.
     used = wanted if is_pool else answer not in ("harm", "none")
     pools = [t for t in fine if t.system.family == "pool" and t.system.uncertainties == used]
     if command is not None and pools:
