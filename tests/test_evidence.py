@@ -33,8 +33,6 @@ def test_held_out_samples_look_like_new_ones():
 
 @pytest.mark.parametrize("row", tasks.ROWS, ids=lambda row: row.name)
 def test_every_row_has_finite_samples_and_all_classes(row, data_folder):
-    if row.name == "mnist":
-        pytest.skip("its images take ten seconds to move")
     task = row.make(data_folder, seed=1)
     assert np.isfinite(task.train.deviations).all()
     assert np.isfinite(task.test.values).all() or task.train.missing
